@@ -62,7 +62,7 @@ class HeadlessRun : public QObject {
       return QCoreApplication::exit(2);
     }
     if (!QDir().mkpath(options_.folder)) {
-      say(QString("The folder %1 can't be made.").arg(options_.folder));
+      say(QString("The folder %1 can't be created.").arg(options_.folder));
       return QCoreApplication::exit(2);
     }
     if (isScript(document_.path())) kernel_.setProgram(document_.path());

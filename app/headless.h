@@ -1,4 +1,4 @@
-// Runs a notebook without a window, through the same session code, and writes what came out.
+// Runs a notebook without a window, through the same session code, and writes the results.
 #pragma once
 
 #include <QString>
@@ -7,7 +7,7 @@ namespace tapedeck::app {
 
 struct HeadlessOptions {
   QString notebook;
-  QString folder;  ///< for the results; made where it is not there
+  QString folder;  ///< for the results; created where it is missing
 };
 
 /// Writes NAME.ipynb (executed), plots.svg and plots.png and one of each per series, histogram-NAME.svg and

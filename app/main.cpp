@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   QApplication::setWindowIcon(tapedeck::inspector::icon("tapedeck"));
 
   QCommandLineParser parser;
-  parser.setApplicationDescription("A notebook in which you run, step and look into eager models.");
+  parser.setApplicationDescription("A notebook in which you run, step through and inspect eager models.");
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("notebook", "The notebook, or the Python program, to open or to run.",
@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
   const qint64 process = parser.isSet(attach) ? notebooks.value(0).toLongLong() : 0;
   if (parser.isSet(attach) && (notebooks.size() != 1 || process <= 0)) {
     const QString given = notebooks.join(' ');
-    std::fprintf(stderr, "\"%s\" is no process number; --attach alone lists what can be attached to.\n",
+    std::fprintf(stderr,
+                 "\"%s\" is not a process ID; --attach alone lists the programs that can be attached to.\n",
                  given.toLocal8Bit().constData());
     return 2;
   }

@@ -17,11 +17,11 @@ class BranchOverlay : public QObject {
  public:
   BranchOverlay(inspector::Session& session, const inspector::SeriesModel& model);
 
-  /// The lines, of which each shows where it has something to say.
+  /// The lines; each is shown while it has a text.
   void addLines(QBoxLayout* layout, QWidget* parent);
   QStringList names() const { return series_.names(); }
   const inspector::SeriesData* series(const QString& name) const { return series_.series(name); }
-  /// Behind the session's curves, which stand in the order of the model's names. One whose original is not
+  /// Follow the session's curves, which are in the order of the model's names. One whose original is not
   /// listed is not listed either.
   void addTo(std::vector<ChartSeries>& curves, const QSet<QString>& hidden) const;
 

@@ -29,8 +29,8 @@ struct CurvePicture {
   QString notice;
 };
 
-/// Whether each point of a run has a marker: where they stand apart. Markers on some points only would read
-/// as if they were all the data.
+/// Whether each point of a run has a marker: where they are far enough apart. Markers on some points only
+/// would look as if these were all the data.
 bool hasMarkers(const QList<QPointF>& run);
 
 class CurvesItem : public QGraphicsItem {
@@ -41,7 +41,7 @@ class CurvesItem : public QGraphicsItem {
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
-  /// Whether it stands in the plot area, whose edge is part of it.
+  /// Whether it is in the plot area, whose edge is part of it.
   bool shows(QPointF point) const;
   void paintRuns(QPainter* painter, const CurvePicture::Line& line);
   void paintMarkers(QPainter* painter, const CurvePicture::Line& line);

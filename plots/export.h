@@ -19,7 +19,7 @@ struct ExportOptions {
   QString title;
 };
 
-/// Draw black on white; need a QApplication, on whatever platform (offscreen too), but no window. Empty, with
+/// Draw black on white; need a QApplication, on any platform (offscreen too), but no window. Empty, with
 /// a sentence in `error`, where there is nothing to draw.
 QByteArray svgOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error);
 QImage imageOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error);

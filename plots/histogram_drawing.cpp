@@ -19,7 +19,7 @@ namespace {
 
 constexpr double least_distance = 5;  ///< pixels between baselines
 constexpr double least_row = 3;       ///< pixels that a row of the heat map takes
-constexpr double most_ridges = 120;   ///< more would be slow to draw, and not be told apart
+constexpr double most_ridges = 120;   ///< more would be slow to draw, and indistinguishable
 constexpr double most_lines = 60;     ///< on one baseline
 constexpr double margin = 8;
 constexpr int narrowest = 60;    ///< a bin takes at least one of so many parts of the width
@@ -264,7 +264,7 @@ void HistogramDrawing::drawRidges(QPainter& painter, const Theme& theme) const {
       continue;
     }
     const QPolygonF line = outline(i);
-    if (form_ == HistogramForm::ridges) {  // what stands in front covers what is behind it
+    if (form_ == HistogramForm::ridges) {  // a ridge covers those behind it
       painter.setPen(Qt::NoPen);
       painter.setBrush(inspector::mix(theme.background, ink, 0.15 + 0.35 * near));
       painter.drawPolygon(line);
@@ -356,7 +356,7 @@ QString HistogramDrawing::summary() const {
                     : every_ == 1    ? QStringLiteral("%1 steps").arg(count)
                                      : QStringLiteral("%1 steps, one of %2 drawn").arg(count).arg(every_)};
   if (const quint64 gone = all_.back()->number + 1 - all_.size())
-    parts << QStringLiteral("%1 others had to go").arg(inspector::countText(gone));
+    parts << QStringLiteral("%1 others were dropped").arg(inspector::countText(gone));
   const auto damaged =
       std::ranges::count_if(all_, [](const auto& histogram) { return histogram->notFinite > 0; });
   if (damaged)

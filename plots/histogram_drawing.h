@@ -1,4 +1,4 @@
-// Histograms over steps as a drawing: where what stands, for the window and for files alike.
+// Histograms over steps as a drawing: the layout, for the window and for files alike.
 #pragma once
 
 #include <QFont>
@@ -12,7 +12,7 @@
 
 namespace tapedeck::plots {
 
-/// How histograms stand to each other: a ridge for each step, the oldest behind; all on one baseline; or a
+/// The arrangement of histograms: a ridge for each step, the oldest behind; all on one baseline; or a
 /// row for each step, the oldest at the top, whose darkness is the height.
 enum class HistogramForm { ridges, overlay, heat };
 
@@ -27,7 +27,7 @@ class HistogramDrawing {
   void setHistograms(inspector::Pictures<inspector::StepHistogram> all);
   void setForm(HistogramForm form);
   HistogramForm form() const { return form_; }
-  /// Chooses as many steps as there is room for, evenly, the newest among them, and where they stand.
+  /// Chooses as many steps as there is room for, evenly, the newest among them, and their positions.
   void layOut(const QSizeF& size, const QFont& font);
 
   struct Bin {
@@ -49,12 +49,12 @@ class HistogramDrawing {
   HistogramPlace placeAt(QPointF position) const;
   QPointF positionOf(HistogramPlace place) const;  ///< of the bin's top; heat: its middle
   QString readOut(HistogramPlace place) const;     ///< "step 12 · −0.31 to −0.25 · 48 of 1,000 values"
-  /// "400 steps, every 4th drawn · 12 older ones had to go · values that are not finite at 3 steps"
+  /// "400 steps, every 4th drawn · 12 others were dropped · values that are not finite at 3 steps"
   QString summary() const;
 
   /// All but the header.
   void draw(QPainter& painter, const inspector::Theme& theme) const;
-  /// `line`, of text or of faint text, stands above; a title in front of it.
+  /// `line`, in the text's or a faint colour, is above; a title before it.
   void drawHeader(QPainter& painter, const inspector::Theme& theme, const QString& title, const QString& line,
                   bool faint) const;
   void drawMark(QPainter& painter, const inspector::Theme& theme, HistogramPlace place) const;

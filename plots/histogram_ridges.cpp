@@ -71,7 +71,7 @@ inspector::AccessiblePart HistogramRidges::accessiblePart(int index) const {
   const auto most = std::ranges::max_element(shape.bins, {}, &HistogramDrawing::Bin::height);
   const HistogramPlace place{index, static_cast<int>(most - shape.bins.begin())};
   const auto number = [](double value) { return QString::number(value, 'g', 4); };
-  // Of the fullest bin, what the read-out says behind the step.
+  // The read-out of the fullest bin, without the step.
   part.value =
       QStringLiteral("%1 values from %2 to %3, most in %4")
           .arg(inspector::countText(static_cast<quint64>(shape.values)), number(shape.bins.front().from),
@@ -91,9 +91,8 @@ bool HistogramRidges::event(QEvent* event) {
     QToolTip::showText(
         help->globalPos(),
         inspector::plainTip(
-            QStringLiteral(
-                "%1.\nPlots keeps 64 MiB of histograms and images. When that is full, those that take "
-                "most are thinned out evenly; the first and the newest stay.")
+            QStringLiteral("%1.\nPlots keeps 64 MiB of histograms and images. When that is full, those that "
+                           "take the most memory are thinned out evenly; the first and the newest stay.")
                 .arg(drawing_.summary())),
         this);
   else

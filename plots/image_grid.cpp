@@ -62,7 +62,7 @@ DecodedImages decodeImages(const inspector::StepImages& images) {
     QImage image = reader.size() == images.size ? reader.read() : QImage();
     if (image.isNull()) {
       decoded.images.clear();
-      decoded.problem = QStringLiteral("Image %1 is no PNG of %2 pixels.").arg(i).arg(size);
+      decoded.problem = QStringLiteral("Image %1 is not a PNG of %2 pixels.").arg(i).arg(size);
       return decoded;
     }
     decoded.images.push_back(withLevels(std::move(image)));
@@ -223,7 +223,7 @@ QString ImageGrid::pixelText(QPointF position) const {
 
 void ImageGrid::mouseMoveEvent(QMouseEvent* event) {
   emit hovered(pixelText(event->position()));
-  event->ignore();  // whoever scrolls hears of it too
+  event->ignore();  // so that the scroll area gets it, too
 }
 
 void ImageGrid::leaveEvent(QEvent*) {

@@ -10,7 +10,7 @@
 
 namespace tapedeck::plots {
 
-/// An image and what it is when it is made smaller by halves, for places with little room.
+/// An image and its reductions by halves, for places with little room.
 struct DecodedImage {
   std::vector<QImage> levels;  ///< the first as it is; never empty
 };
@@ -26,7 +26,7 @@ class ImageGrid : public QWidget, public inspector::AccessibleParts {
  public:
   explicit ImageGrid(QWidget* parent = nullptr);
 
-  /// `name`: of what they are, for screen readers: "digits, step 30".
+  /// `name`: for screen readers: "digits, step 30".
   void setImages(DecodedImages images, const QString& name = {});
   const DecodedImages& images() const { return images_; }
   /// `zoom`: pixels of the screen for one of the image; 0: as large as there is room for in `room`.

@@ -80,7 +80,7 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
   images_ = images;
   const int last = static_cast<int>(images_.size()) - 1;
   int next = last;
-  if (!newest_ && wanted_)  // what was shown, or what is nearest to it where it had to go
+  if (!newest_ && wanted_)  // the step that was shown, or the nearest where it was dropped
     for (int i = 0; i <= last; ++i)
       if (std::abs(images_[static_cast<std::size_t>(i)]->step - wanted_->step) <
           std::abs(images_[static_cast<std::size_t>(next)]->step - wanted_->step))
@@ -91,9 +91,9 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
   slider_->setEnabled(last > 0);
   slider_->setValue(std::max(0, next));
   slider_->setToolTip(
-      QStringLiteral("The step whose images are shown (Left, Right; End: the newest).\n"
-                     "Plots keeps 64 MiB of histograms and images. When that is full, those that take "
-                     "most are thinned out evenly; the first and the newest stay."));
+      QStringLiteral("The step whose images are shown (Left, Right; End: the newest).\nPlots keeps 64 MiB of "
+                     "histograms and images. When that is full, those that take the most memory are thinned "
+                     "out evenly; the first and the newest stay."));
   look();
   if (before) emit beganAgain(before);
 }
@@ -143,7 +143,7 @@ void ImageSteps::decode() {
     QMetaObject::invokeMethod(qApp, [view, images, decoded = decodeImages(*images)] {
       if (!view) return;
       view->decoding_ = false;
-      // A newer wish goes before what nobody wants to see any more: a slider that is dragged skips.
+      // A newer request replaces an outdated one: a slider that is dragged skips steps.
       if (view->wanted_) view->take(images, decoded);
       if (view->wanted_ && view->wanted_ != images) view->decode();
     });
@@ -177,7 +177,7 @@ QString ImageSteps::caption() const {
   parts << QStringLiteral("%1×%2").arg(shown_->size.width()).arg(shown_->size.height());
   if (shown_->pngs.size() > 1) parts << QStringLiteral("%1 images").arg(shown_->pngs.size());
   if (const quint64 gone = images_.empty() ? 0 : images_.back()->number + 1 - images_.size())
-    parts << QStringLiteral("%1 other steps had to go").arg(inspector::countText(gone));
+    parts << QStringLiteral("%1 other steps were dropped").arg(inspector::countText(gone));
   if (cursor_ && shown_->record > cursor_) parts << QStringLiteral("made after the cursor’s op");
   return parts.join(QStringLiteral(" · "));
 }

@@ -27,21 +27,21 @@ class ImageSteps : public QWidget {
   /// Goes to the newest step of that record or an older one; where there is none, the caption says so. The
   /// session's cursor stays where it is.
   void setCursorRecord(inspector::RecordNumber record);
-  int chosen() const;  ///< which step's are wanted; -1: there is none
+  int chosen() const;  ///< the index of the chosen step; -1: there is none
   void choose(int step);
   void zoomIn() { zoomBy(1.5); }
   void zoomOut() { zoomBy(1 / 1.5); }
   void fit();  ///< as large as there is room for
   ImageGrid* grid() const { return grid_; }
-  /// What is shown: "step 30 · cell [4] · 28×28 · 3 images"; with the pixel under the mouse.
+  /// The caption: "step 30 · cell [4] · 28×28 · 3 images"; with the pixel under the mouse.
   QString caption() const;
   const QString& name() const { return name_; }
 
  signals:
   void stepChosen(quint64 record);
-  /// Another run began to make them: what was shown is gone. `record`: of that.
+  /// Another run began to make them: the earlier ones are gone. `record`: of that.
   void beganAgain(quint64 record);
-  void shown();  ///< other images than before
+  void shown();  ///< the shown images changed
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -63,7 +63,7 @@ class ImageSteps : public QWidget {
   QString name_, pixel_;
   std::shared_ptr<const inspector::StepImages> wanted_, shown_;
   bool decoding_ = false;
-  inspector::RecordNumber cursor_ = 0;  ///< 0: not told yet
+  inspector::RecordNumber cursor_ = 0;  ///< 0: not known yet
   QScrollArea* scroll_;
   ImageGrid* grid_;
   QSlider* slider_;

@@ -65,7 +65,7 @@ PicturePages::PicturePages(PictureModel* model, Session* session, QWidget* paren
   const auto go = [session](quint64 record) { session->setCursor(record); };
   connect(ridges_, &HistogramRidges::stepChosen, session, go);
   connect(images_, &ImageSteps::stepChosen, session, go);
-  // A cursor that the slider had moved goes along; one that stands elsewhere stays.
+  // A cursor that the slider had moved follows; one that is elsewhere stays.
   connect(images_, &ImageSteps::beganAgain, session, [session](quint64 record) {
     if (!session->following() && session->cursor() == record) session->follow();
   });

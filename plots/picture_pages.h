@@ -37,15 +37,15 @@ class PicturePages : public QWidget {
   HistogramRidges* ridges() const { return ridges_; }
   ImageSteps* images() const { return images_; }
 
-  /// What is shown, black on white; images pixel for pixel; the histogram as text. What takes long is done
-  /// when they are called, on any thread. Where there is nothing a sentence is in `error`.
+  /// What is shown, black on white; images pixel for pixel; the histogram as text. The returned functions do
+  /// the long work, on any thread. Where there is nothing a sentence is in `error`.
   std::function<QByteArray()> svg(QString* error) const;
   std::function<QImage()> picture(QString* error) const;
   std::function<QByteArray()> csv(QString* error) const;
   QString fileName() const;  ///< that they should get, without a suffix
 
  signals:
-  void filled();  ///< has() tells something else
+  void filled();  ///< has() changed
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -55,7 +55,7 @@ class PicturePages : public QWidget {
   void refresh();
   bool nothing(QString* error) const;
   QString name() const;   ///< the model's key of what is shown
-  QString title() const;  ///< what it is called
+  QString title() const;  ///< its name
   QStringList namesOf(Kind kind) const;
 
   inspector::PictureModel* model_;

@@ -74,7 +74,7 @@ inspector::AccessiblePart PlotCanvas::accessiblePart(int index) const {
           QAccessible::ListItem};
 }
 
-/// The part of the plot that its points take, or the whole where it has none in sight.
+/// The part of the plot that its points take, or the whole where it has no visible ones.
 QRectF PlotCanvas::rectOf(const Curve& curve) const {
   QRectF rect;
   for (const auto& run : curve.runs)

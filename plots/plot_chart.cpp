@@ -88,7 +88,7 @@ void PlotChart::setLetters(double times) {
     axis->setLabelsFont(grown(usual));
     axis->setTitleFont(grown(title));
   }
-  // Half of a number that ends the axis stands beyond it.
+  // Half of a number at the end of the axis is beyond it.
   const QFontMetrics metrics(grown(usual));
   setMargins(QMargins(4, 0, std::max(8, metrics.horizontalAdvance(QStringLiteral("10000")) / 2 + 2), 2));
   legend()->setFont(grown(usual));
@@ -182,7 +182,7 @@ void PlotChart::Private::makeNotice() {
   for (std::size_t index = 0; index < curves.size(); ++index) {
     const Curve& curve = curves[index];
     if (!curve.withoutLogarithm) continue;
-    parts << QStringLiteral("%1 of %2 points of “%3” are ≤ 0: a log axis has no place for them.")
+    parts << QStringLiteral("%1 of %2 points of “%3” are ≤ 0: a log axis can't show them.")
                  .arg(inspector::countText(curve.withoutLogarithm), inspector::countText(curve.points),
                       series[index].data->title());
   }

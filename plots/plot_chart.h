@@ -54,7 +54,8 @@ class PlotChart : public QChart {
   /// The read-out's step; none: no read-out.
   void setHover(std::optional<double> step);
 
-  /// Computes what the plot area shows; called by setters through the event loop, and by who draws at once.
+  /// Computes what the plot area shows; called by setters through the event loop, and directly before drawing
+  /// at once.
   void refresh();
   const std::vector<Curve>& curves() const;  ///< one per series; empty ones for those that are not visible
   QString axis() const;                      ///< what x is: "step"

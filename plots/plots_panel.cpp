@@ -11,7 +11,7 @@ inspector::PanelDescriptor plotsPanel() {
   panel.title = QStringLiteral("Plots");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_4);
   panel.tip = QStringLiteral("Curves, histograms and images that the session draws");
-  // In Debug what the code draws stands below the code, what one step shows beside it.
+  // In Debug the code's curves are below the code, the panels about one step beside it.
   panel.places = {{inspector::workspace_debug, {Area::below, 0, 0, 0.40, 0.29}},
                   {inspector::workspace_plots, {Area::right, 0, 0, 0.52, 0.90}}};
   panel.minimum = QSize(220, 120);

@@ -272,15 +272,15 @@ bool PlotsView::isEmpty() const {
 }
 
 QList<inspector::HandledKeys> PlotsView::handledKeys() const {
-  return {
-      {{Qt::Key_Left, Qt::Key_Right},
-       QStringLiteral(
-           "To the point or step before or after: all panels follow; histograms: to the bin beside")},
-      {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Histograms: to the step before or after")},
-      {{Qt::Key_End}, QStringLiteral("Images: to the newest step, and on with those that come")},
-      {{Qt::Key_PageUp, Qt::Key_PageDown}, QStringLiteral("Histograms, images: to the name before or after")},
-      {{Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Curves, images: zoom in")},
-      {{Qt::Key_Minus}, QStringLiteral("Curves, images: zoom out")}};
+  return {{{Qt::Key_Left, Qt::Key_Right},
+           QStringLiteral("Go to the previous or next point or step: all panels follow; histograms: to the "
+                          "next bin on either side")},
+          {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Histograms: go to the previous or next step")},
+          {{Qt::Key_End}, QStringLiteral("Images: go to the newest step, and follow new ones")},
+          {{Qt::Key_PageUp, Qt::Key_PageDown},
+           QStringLiteral("Histograms, images: go to the previous or next name")},
+          {{Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Curves, images: zoom in")},
+          {{Qt::Key_Minus}, QStringLiteral("Curves, images: zoom out")}};
 }
 
 PlotChart* PlotsView::chart() const {

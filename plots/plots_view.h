@@ -43,7 +43,7 @@ class PlotsView : public inspector::Panel {
   void askPng();
   void askCsv();
   /// Writes what is shown now, black on white, as PNG or CSV where the path says so, else as SVG; done() or
-  /// failed() tells how it went.
+  /// failed() reports the result.
   void exportTo(const QString& path);
 
  protected:

@@ -20,7 +20,7 @@ struct PlotsView::Private {
   BranchOverlay branch;
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
-  QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
+  QStackedWidget* stack = nullptr;  ///< the curves, the hint where there is nothing, the other pages
   PageChoice* pages = nullptr;
   PicturePages* pictures = nullptr;
   QAction *log = nullptr, *reset = nullptr, *svg = nullptr, *png = nullptr, *csv = nullptr;

@@ -45,7 +45,7 @@ BatchRun::BatchRun(Document* document, Kernel* kernel, inspector::Session* sessi
     if (live && state_ == State::connecting) collect();
   });
   connect(session_, &inspector::Session::statusChanged, this, [this] {
-    // A breakpoint of the code's own: nobody is there to go on from it.
+    // A breakpoint in the code: there is no user to continue from it.
     if (session_->live() && session_->status().gate == protocol::GateState::stopped)
       session_->sendGate(protocol::GateCommand::run);
   });
@@ -55,7 +55,7 @@ BatchRun::BatchRun(Document* document, Kernel* kernel, inspector::Session* sessi
   const auto failed = [this](const char* what) {
     return [this, what](const QString& reason) {
       if (state_ != State::collecting || !tapeDone_) return;
-      trouble(QString("The session's %1 could not be had: %2").arg(what, reason));
+      trouble(QString("The session's %1 could not be fetched: %2").arg(what, reason));
       finishCollecting();
     };
   };
@@ -88,7 +88,7 @@ void BatchRun::follow(KernelState state, const QString& sentence) {
     emit finished();
   } else if (!runner_.busy()) {
     finishCollecting();
-  }  // else the killed cell is marked first: it is told as the last of what the process sent
+  }  // else the killed cell is marked first: it is reported after everything that the process sent
 }
 
 void BatchRun::tellProgress(const QString& cellId, CellState state) {
@@ -123,7 +123,7 @@ void BatchRun::answerInput(const QString& cellId, const QString& prompt) {
   kernel_->sendInput({});
 }
 
-// ---- what came of them ----
+// ---- results ----
 
 void BatchRun::collect() {
   if (state_ != State::running && state_ != State::connecting) return;
@@ -137,7 +137,7 @@ void BatchRun::collect() {
   const bool ended = kernel == KernelState::dead || kernel == KernelState::stopped;
   if (ended && !ended_) return;  // its sentence comes first, and with it the end of the run
   if (ended || kernel_->engine() == Engine::missing) {
-    emit said("There are no records, no tape and no curves: the session has no engine that could tell them.");
+    emit said("There are no records, no tape and no curves: the session has no Tapedeck engine.");
     return finishCollecting();
   }
   state_ = State::connecting;
@@ -148,15 +148,15 @@ void BatchRun::ask(const char* what, const protocol::Request& request,
                    std::function<void(const Answer&)> answer, std::function<void()> without) {
   const auto failed = [this, what, without](const protocol::Failure& failure) {
     if (state_ != State::collecting) return;
-    trouble(
-        QString("The session's %1 could not be had: %2").arg(what, QString::fromStdString(failure.reason)));
+    trouble(QString("The session's %1 could not be fetched: %2")
+                .arg(what, QString::fromStdString(failure.reason)));
     without();
   };
   const auto answered = [this, answer = std::move(answer)](const Answer& reply) {
     if (state_ == State::collecting) answer(reply);
   };
   if (!session_->request<Answer>(request, this, answered, failed))
-    failed(protocol::Failure{"it is not connected any more.", "ended"});
+    failed(protocol::Failure{"it is no longer connected.", "ended"});
 }
 
 void BatchRun::takeStatus(const protocol::Status& status) {

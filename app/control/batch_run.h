@@ -1,4 +1,4 @@
-// Runs a notebook from top to bottom with nobody there, and collects what came of it.
+// Runs a notebook from top to bottom without a user, and collects the results.
 #pragma once
 
 #include <QObject>
@@ -20,8 +20,8 @@ enum class BatchState {
   done
 };
 
-/// Ends in every case: each answer that does not come, comes as a failure, or the process's end does. What
-/// can't be had is told, and the run ends with what there is.
+/// Always ends: a request that gets no answer fails, at the latest when the process ends. What can't be
+/// fetched is reported, and the run ends with what there is.
 class BatchRun : public QObject {
   Q_OBJECT
  public:
@@ -44,7 +44,7 @@ class BatchRun : public QObject {
  signals:
   void said(const QString& sentence);  ///< progress and trouble
   /// All is collected; the session process still lives. `failed`: a cell failed, the process ended, or
-  /// something could not be had.
+  /// something could not be fetched.
   void collected(bool failed);
   /// The session process is gone too.
   void finished();
@@ -77,7 +77,7 @@ class BatchRun : public QObject {
   int total_ = 0, started_ = 0;
   bool failed_ = false;
   bool tapeDone_ = false;
-  bool ended_ = false;  ///< the end of the process was told
+  bool ended_ = false;  ///< the end of the process was reported
   QString asked_;       ///< the cell that was given a line of input
   quint64 expectedRecords_ = 0, omittedRecords_ = 0;
   std::vector<std::string> records_;

@@ -130,15 +130,15 @@ void CellFreshness::judge(const QString& cellId) {
   if (cell.type != CellType::code) {
   } else if (found->known && found->source != cell.source) {
     mark = CellMark::edited;
-    why = "Edited since it ran: its outputs are those of the text before.";
+    why = "Edited since it ran: its outputs are those of the previous text.";
   } else if (found->order == 0) {
     mark = CellMark::earlier;
-    why = "An earlier session ran it: what it assigned is not in this one.";
+    why = "It ran in an earlier session: what it assigned is not in this one.";
   } else if (!found->changedName.isEmpty()) {
     mark = CellMark::outdated;
     const QString by = cellName(*document_, found->changedBy);
     why = QString("May be out of date: it reads %1, which %2 assigned after this cell ran.")
-              .arg(found->changedName, by.isEmpty() ? QString("a cell that is deleted now") : by);
+              .arg(found->changedName, by.isEmpty() ? QString("a deleted cell") : by);
   }
   if (mark == found->mark && why == found->why) return;
   found->mark = mark;

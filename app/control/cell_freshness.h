@@ -1,4 +1,4 @@
-// Which cells show what no longer holds, and why.
+// Which cells show outdated outputs, and why.
 #pragma once
 
 #include <QHash>
@@ -10,12 +10,12 @@
 
 namespace tapedeck::app {
 
-/// A cell is marked as edited since it ran, as run by an earlier session, or as "may be out of date". The
-/// last is said of a cell A that read a name which cell B assigned after A ran, where B is the cell that A
-/// had the name from, or stands above A. A cell below is how notebooks go on (x = x + 1), and would mark half
-/// of every notebook that is run from top to bottom.
+/// A cell is marked as edited since it ran, as run in an earlier session, or as "may be out of date". The
+/// last applies to a cell A that read a name which cell B assigned after A ran, where B is the cell that A
+/// had the name from, or is above A. Assignments below A don't count: notebooks continue that way (x = x +
+/// 1), and half of every notebook that is run from top to bottom would be marked.
 ///
-/// A run costs what its own names cost, whatever the number of cells.
+/// The cost of a run grows with the names in its cell, not with the number of cells.
 class CellFreshness : public QObject {
   Q_OBJECT
  public:

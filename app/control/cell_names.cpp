@@ -35,8 +35,8 @@ int codeCellFrom(const Document& document, int index) {
 
 QString noCodeCell(const Document& document) {
   return codeCellFrom(document, 0) < 0
-             ? QString("There is no code to run: the notebook has no code cell that holds something.")
-             : QString("There is no code to run from here on: the cells with code stand above.");
+             ? QString("There is no code to run: the notebook has no code cell with any code.")
+             : QString("There is no code to run from here on: all cells with code are above.");
 }
 
 }  // namespace tapedeck::app

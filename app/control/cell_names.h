@@ -1,4 +1,4 @@
-// How cells are called where people read of them, and which cell a key acts on.
+// What the window calls a cell, and which cell a key acts on.
 #pragma once
 
 #include <QString>
@@ -11,8 +11,8 @@ namespace tapedeck::app {
 /// Empty for a cell that is gone.
 QString cellName(const Document& document, const QString& cellId);
 
-/// The first code cell that holds something, at `index` or below it; -1: none. What a key or tool that runs
-/// code means where the current cell is a text, raw or empty.
+/// The first code cell that is not empty, at `index` or below it; -1: none. Keys and tools that run code
+/// mean it where the current cell is Markdown, raw or empty.
 int codeCellFrom(const Document& document, int index);
 
 /// Why a key that needs a code cell did nothing.

@@ -72,7 +72,7 @@ void CellRunner::begin() {
   if (kernel_->state() == KernelState::stopped) kernel_->start(folder());
 }
 
-void CellRunner::letGo() {
+void CellRunner::releaseHold() {
   // A session that is being ended drops what it was asked first, and only then is no longer ready: its cells
   // wait for the next one.
   QMetaObject::invokeMethod(

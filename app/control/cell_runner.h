@@ -31,12 +31,12 @@ class CellRunner : public QObject {
   CellRunner(Document* document, Kernel* kernel, QObject* parent = nullptr);
 
   /// Queues the code cells among `cellIds`, in that order; starts the session process where there is none.
-  /// Cells that wait already are not queued twice.
+  /// Cells that are waiting already are not queued twice.
   void run(const QStringList& cellIds);
-  /// Cells wait while `holds`: until `letGo`. For what has to reach the session before they run.
+  /// Cells wait while `holds`, until `releaseHold`: for what has to reach the session before they run.
   void setHold(std::function<bool()> holds) { holds_ = std::move(holds); }
-  void letGo();
-  /// Starts a session process where none was started yet; one that ended is for the user to start again.
+  void releaseHold();
+  /// Starts a session process where none was started yet; one that ended is restarted by the user only.
   void begin();
   /// Cells queued or running.
   bool busy() const { return !unfinished_.isEmpty(); }
@@ -48,14 +48,14 @@ class CellRunner : public QObject {
   QString folder() const;
 
  signals:
-  /// `code` is what runs, whatever the cell says by now.
+  /// `code` is what runs, even if the cell was edited since.
   void began(const QString& cellId, int executionCount, const QString& code);
   void cellStateChanged(const QString& cellId, tapedeck::app::CellState state);
   /// A cell's error output (nbformat: ename, evalue, traceback).
   void cellFailed(const QString& cellId, const nlohmann::json& error);
   /// What was sent to the session: the cell's text may be changed before it runs, and while it does.
   void sent(const QString& cellId, const QString& source);
-  /// A cell failed, or the queue was given up. Not where the user ended the session.
+  /// A cell failed, or the queue was dropped. Not emitted where the user ended the session.
   void stopped(const tapedeck::app::RunStop& stop);
   /// The queue is empty.
   void finished();

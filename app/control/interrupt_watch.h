@@ -1,4 +1,4 @@
-// Notices when a program goes on after it was interrupted.
+// Notices when a program keeps running after an interrupt.
 #pragma once
 
 #include <QObject>
@@ -21,7 +21,7 @@ class InterruptWatch : public QObject {
   void wait();
 
  signals:
-  /// The cell that was to end runs on. Empty: it is one of another program.
+  /// The interrupted cell is still running. Empty: it is a cell of another program.
   void ignored(const QString& cellId);
   /// It has ended, or its session has.
   void over();

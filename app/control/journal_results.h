@@ -1,4 +1,5 @@
-// What cells put out since the journal beside a recovery file was written last: of a long text what is new.
+// The outputs of cells since the journal beside a recovery file was last written; of a long text, its new
+// part.
 #pragma once
 
 #include <QHash>

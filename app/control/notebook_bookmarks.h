@@ -11,7 +11,7 @@ namespace tapedeck::app {
 /// What a file has of bookmarks.
 struct KeptBookmarks {
   std::vector<inspector::Bookmark> bookmarks;
-  /// What is no bookmark, or one too many, as it stands there: it goes back into the file.
+  /// Entries that are not bookmarks, or exceed the limit, unchanged: they are written back to the file.
   nlohmann::ordered_json others = nlohmann::ordered_json::array();
 };
 

@@ -201,7 +201,7 @@ void NotebookBreakpoints::checkLines() {
     if (text.lines.isEmpty()) continue;  // its cell is gone
     notes.insert(entry.breakpoint.id, text.code
                                           ? lineProblem(text.lines, static_cast<int>(entry.breakpoint.line))
-                                          : QString("This cell is no code."));
+                                          : QString("This is not a code cell."));
   }
   breakpoints_->setPlaceNotes(notes);
 }

@@ -12,7 +12,7 @@ namespace tapedeck::app {
 
 /// Those of a line or a cell are kept in the cell's metadata ("tapedeck": {"breakpoints": […]}), all others
 /// in the notebook's. A notebook without breakpoints gets none of it. Restoring runs nothing. Of a file that
-/// has more than most_breakpoints, which may be anybody's, the first are taken and the others stay in it.
+/// has more than most_breakpoints, the first are set and the others stay in it: the file may be hostile.
 class NotebookBreakpoints : public QObject {
   Q_OBJECT
  public:
@@ -39,7 +39,7 @@ class NotebookBreakpoints : public QObject {
   QHash<QString, std::vector<protocol::Breakpoint>> beyond_;  ///< by cell; of the notebook: an empty text
 };
 
-/// What is kept of a breakpoint, and back. What is no breakpoint is left out.
+/// What is kept of a breakpoint, and back. Entries that are not breakpoints are left out.
 nlohmann::ordered_json toMetadata(const protocol::Breakpoint& breakpoint);
 std::vector<protocol::Breakpoint> fromMetadata(const nlohmann::ordered_json& own, const std::string& cell);
 

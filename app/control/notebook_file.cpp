@@ -35,7 +35,7 @@ struct NotebookFile::Loaded {
   QString name;
   QString folder;       ///< where the session of a copy runs
   QDateTime recovered;  ///< valid: the file is a recovery file of that time
-  // What came of it.
+  // The result.
   QByteArray bytes;
   NotebookData notebook;
   FileState state;
@@ -145,7 +145,8 @@ void NotebookFile::read(const std::shared_ptr<Loaded>& loaded) {
         [this, loaded, before] {
           work_ = Work::none;
           if (edits_ != before)
-            loaded->failure = loaded->name + " was not opened here: what is here was changed meanwhile.";
+            loaded->failure =
+                loaded->name + " was not opened here, because this notebook was changed in the meantime.";
           if (*stop_) loaded->stopped = true;
           finishLoad(*loaded);
           next();
@@ -231,7 +232,7 @@ void NotebookFile::startSave(const QString& path, bool automatic) {
 void NotebookFile::finishSave(const QString& path, const Written& written) {
   if (written.another) {
     told_ = fileState(path);
-    toldAny_ = true;
+    reported_ = true;
     emit changedOutside(told_.exists ? Outside::changed : Outside::removed, true);
   } else if (written.stopped) {
     emit stopped();
@@ -261,18 +262,18 @@ void NotebookFile::leave(const QString& name) {
   setKnown({});
 }
 
-// Whoever wrote the file after what was recovered is asked about at the next save.
+// If the file was written after the recovered work, the next save asks.
 void NotebookFile::belongsTo(const QDateTime& time) {
   FileState now = document_->path().isEmpty() ? FileState() : fileState(document_->path());
   if (now.exists && now.modified / 1'000'000 > time.toMSecsSinceEpoch()) now.modified = 0;
   setKnown(now);
   told_ = fileState(document_->path());
-  toldAny_ = true;
+  reported_ = true;
 }
 
 void NotebookFile::setKnown(const FileState& state) {
   known_ = state;
-  toldAny_ = false;
+  reported_ = false;
   watch();
 }
 
@@ -301,10 +302,10 @@ void NotebookFile::check() {
   watch();
   const FileState found = fileState(document_->path());
   if (found == known_) {
-    if (std::exchange(toldAny_, false)) emit asBefore();
+    if (std::exchange(reported_, false)) emit asBefore();
     return;
   }
-  if (toldAny_ && found == told_) return;
+  if (reported_ && found == told_) return;
   work_ = Work::check;
   pool_.start([this, found, path = document_->path(), known = known_, bytes = document_->fileBytes(),
                trusted = knownBytes_] {
@@ -322,13 +323,13 @@ void NotebookFile::check() {
 
 void NotebookFile::finishCheck(bool same, const FileState& found) {
   if (same) {
-    const bool told = toldAny_;
+    const bool told = reported_;
     setKnown(found);
     if (told) emit asBefore();
     return;
   }
   told_ = found;
-  toldAny_ = true;
+  reported_ = true;
   emit changedOutside(found.exists ? Outside::changed : Outside::removed, false);
 }
 

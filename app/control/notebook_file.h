@@ -36,15 +36,15 @@ class NotebookFile : public QObject {
   /// changedOutside() where the document's own file is not the one that was read or written here last. A
   /// second save waits for the first.
   void save(const QString& path);
-  /// The same to the document's own file, unasked: nothing where something else runs. A file that is gone is
-  /// not made again; changedOutside() tells of it.
+  /// Autosave to the document's own file; does nothing while another job runs. A file that is gone is not
+  /// created again; changedOutside() reports it.
   void saveAutomatically();
-  /// The save that runs, or has just ended, is such a one.
+  /// The save that is running, or has just ended, is an autosave.
   bool automatic() const { return automatic_; }
   /// Autosave may write the file: no other program changed it, and this document was not restored after a
   /// crash (its user decides whether it replaces the file).
-  bool mayReplaceUnasked() const { return !toldAny_ && !restored_; }
-  /// Gives up what runs now; a file on disk is as it was.
+  bool mayReplaceUnasked() const { return !reported_ && !restored_; }
+  /// Cancels the running job; a file on disk is unchanged.
   void stop();
   bool stopping() const { return (work_ == Work::load || work_ == Work::save) && *stop_; }
   bool loading() const { return work_ == Work::load; }
@@ -52,9 +52,9 @@ class NotebookFile : public QObject {
 
   /// What is on disk now may be replaced by the next save.
   void keepMine();
-  /// Leaves the file to others: the document is a copy that is saved nowhere yet, called `name`.
+  /// Detaches the document from its file: it becomes an unsaved copy called `name`.
   void leave(const QString& name);
-  /// Looks whether another program touched the file; changedOutside() follows if so.
+  /// Checks whether another program changed the file; changedOutside() follows if so.
   void check();
 
  signals:
@@ -68,7 +68,7 @@ class NotebookFile : public QObject {
   /// Another program wrote or removed the document's file. `saving`: found when it was to be replaced, so
   /// that nothing was written.
   void changedOutside(tapedeck::app::NotebookFile::Outside what, bool saving);
-  /// What changedOutside() told was taken back.
+  /// What changedOutside() reported no longer holds.
   void asBefore();
 
  private:
@@ -90,7 +90,7 @@ class NotebookFile : public QObject {
   Document* document_;
   QThreadPool pool_;
   QFileSystemWatcher watcher_;
-  QTimer settle_;  ///< a writer of a file makes several notices
+  QTimer settle_;  ///< one write causes several notifications
   Work work_ = Work::none;
   std::shared_ptr<std::atomic<bool>> stop_;
   Document::Snapshot snapshot_;  ///< of the save that runs; here, so that it is destroyed on this thread
@@ -101,8 +101,8 @@ class NotebookFile : public QObject {
   quint64 edits_ = 0;        ///< of the user, in the document
   FileState known_;          ///< the document's file when it was read or written here
   bool knownBytes_ = false;  ///< and it holds the document's fileBytes()
-  FileState told_;           ///< what changedOutside() told of last
-  bool toldAny_ = false;
+  FileState told_;           ///< what changedOutside() last reported
+  bool reported_ = false;
 };
 
 }  // namespace tapedeck::app

@@ -8,7 +8,7 @@
 namespace tapedeck::app {
 
 /// Marks one notebook as open here, until another one is or this is destroyed. A mark of a program that died
-/// counts no more.
+/// no longer counts.
 class OpenMark {
  public:
   /// An empty path takes the mark away. False where another process has it open.

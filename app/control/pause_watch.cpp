@@ -22,7 +22,7 @@ void PauseWatch::look() {
   const bool waits = session_->live() && session_->status().gate == protocol::GateState::will_stop;
   if (waits) {
     if (!patience_.isActive() && !told_) patience_.start();
-    session_->record(session_->status().records);  // it is here when it is told of
+    session_->record(session_->status().records);  // so that it is here when it is reported
     return;
   }
   patience_.stop();
@@ -34,14 +34,13 @@ void PauseWatch::tell() {
   const protocol::Status& status = session_->status();
   const protocol::Record* running = session_->record(status.records);
   const bool inside = running && running->state == protocol::RecordState::running;
-  emit waits(
-      inside
-          ? QStringLiteral("%1 can't pause yet: it is inside %2 (op %3), and stops when that is done.")
-                .arg(title_, QString::fromStdString(running->op))
-                .arg(status.records)
-          : QStringLiteral("%1 can't pause yet: it has come to no op since. It is in code that runs none, or "
-                           "waits for something, and stops before its next op.")
-                .arg(title_));
+  emit waits(inside
+                 ? QStringLiteral("%1 can't pause yet: it is inside %2 (op %3), and stops when that is done.")
+                       .arg(title_, QString::fromStdString(running->op))
+                       .arg(status.records)
+                 : QStringLiteral("%1 can't pause yet: it has reached no op since. It runs other code or "
+                                  "waits for something, and stops before its next op.")
+                       .arg(title_));
 }
 
 }  // namespace tapedeck::app

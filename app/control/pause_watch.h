@@ -1,4 +1,4 @@
-// A program that was asked to pause and comes to no op: one long op, or code without any. The user is told.
+// Tells the user when a program that was asked to pause reaches no op: one long op, or code without ops.
 #pragma once
 
 #include <QObject>
@@ -11,13 +11,13 @@ namespace tapedeck::app {
 class PauseWatch : public QObject {
   Q_OBJECT
  public:
-  /// `title`: what people call the program.
+  /// `title`: the program's name in messages.
   PauseWatch(inspector::Session* session, const QString& title, QObject* parent = nullptr);
   void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
 
  signals:
   void waits(const QString& sentence);
-  void over();  ///< it came to an op, or is no longer asked to
+  void over();  ///< it reached an op, or is no longer asked to pause
 
  private:
   void look();

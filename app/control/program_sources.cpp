@@ -24,7 +24,7 @@ ProgramSources::ProgramSources(Document* document, const QString& file, const QD
     program.cells.push_back(std::move(cell));
   } else {
     const QString why = file.isEmpty()
-                            ? QString("This program's code is in no file: its lines can't be shown.")
+                            ? QString("This program's code is not in a file: its lines can't be shown.")
                             : QString("%1 can't be read: its lines can't be shown.").arg(file);
     program.cells.push_back(makeCell(CellType::markdown, why));
   }
@@ -55,7 +55,7 @@ void ProgramSources::show(const QString& cell) {
 
 QString ProgramSources::doubt() const {
   if (newer_.isEmpty()) return {};
-  return QString("%1 was changed after the program had started: its lines may not be those that run.")
+  return QString("%1 was changed after the program started: the lines shown may not be those that run.")
       .arg(newer_.join(", "));
 }
 

@@ -9,19 +9,19 @@
 
 namespace tapedeck::app {
 
-/// A file comes with the first line that is to be shown of it. The document is locked: the lines are the
-/// program's.
+/// A file is added when the first of its lines is to be shown. The document is read-only: the lines belong
+/// to the program.
 class ProgramSources : public QObject {
   Q_OBJECT
  public:
-  /// `file`: the program's own; empty: it has none. `started`: files that are newer may say something else
-  /// than what runs.
+  /// `file`: the program's own; empty: it has none. `started`: files that are newer may differ from the code
+  /// that runs.
   ProgramSources(Document* document, const QString& file, const QDateTime& started,
                  QObject* parent = nullptr);
 
-  /// Looks for the file of a cell that is not there yet. One that can't be read, or is no text, is left out.
+  /// Looks for the file of a cell that is not there yet. One that can't be read, or is not text, is left out.
   void show(const QString& cell);
-  /// Why what is shown may not be what runs; empty: nothing is known against it.
+  /// Why the text shown may not be the code that runs; empty: there is no reason to doubt it.
   QString doubt() const;
 
  private:

@@ -165,7 +165,7 @@ void judge(const Tokens& value, const QString& augmented, const PythonContext& c
   const QString sign = augmented.isEmpty() ? outermostOperator(value) : augmented;
   if (!sign.isEmpty()) {
     made.op = opOfSign(sign);
-    // With other signs an argument's op could not be told from the outermost.
+    // With other signs an argument's op could not be distinguished from the outermost.
     made.value = made.op.isEmpty() && !made.single ? Value::call : Value::op;
     return;
   }
@@ -248,7 +248,7 @@ QList<PythonAssignment> assignmentsTo(const QString& name, const QString& code,
       token.is(";") ? look() : void(statement << token);
     }
     look();
-    // Whose op was the last of a line cannot be told then.
+    // Whose op was the last of a line is unknown then.
     if (several)
       for (qsizetype i = before; i < found.size(); ++i) found[i].value = Value::other;
   }

@@ -219,7 +219,7 @@ class Analysis {
   void read(Scope& scope, const QString& name) {
     if (keywords().contains(name)) return;
     if (!scope.bound.contains(name)) scope.reads.insert(name);
-    // What a function reads, it reads when it is used; so do those that it uses.
+    // A function reads its names when it is used; so do the functions that it uses.
     QSet<QString> used{name};
     QStringList ahead{name};
     while (!ahead.isEmpty())
@@ -346,7 +346,7 @@ class Analysis {
   qsizetype at_ = 0;
 };
 
-/// What a program may have that people or tools wrote; the rest would take long, or much of the stack.
+/// Limits that programs by people and tools stay below; more would take long, or much of the stack.
 bool isOrdinary(const PythonLine& line) {
   constexpr qsizetype most_tokens = 4000;
   constexpr int deepest = 100;

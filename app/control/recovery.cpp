@@ -55,7 +55,7 @@ struct RecoveryWriter::Private {
   QString file;
   bool changed = false;                  ///< since the last write of the notebook began
   bool wanted = false;                   ///< the file of the write under way is still of use
-  std::atomic<bool> givenUp = false;     ///< nobody needs the write under way
+  std::atomic<bool> givenUp = false;     ///< the write under way is no longer needed
   std::function<QByteArray()> inFlight;  ///< kept here, so that it is destroyed on this thread
   QElapsedTimer clock;                   ///< since the last write of the notebook began
   qint64 took = 0;                       ///< milliseconds, that write

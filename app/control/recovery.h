@@ -1,4 +1,4 @@
-// Recovery files: what was not saved when the program ended without being asked to.
+// Recovery files: unsaved work of a program that ended unexpectedly.
 #pragma once
 
 #include <QDateTime>
@@ -46,7 +46,7 @@ class RecoveryWriter : public QObject {
   /// follows.
   void writeNow();
   /// Makes the file of an earlier process this document's own, so that it is there until the document is
-  /// saved, or written here again. False where it can't be had: another process restores it.
+  /// saved, or written here again. False where another process is already restoring it.
   bool adopt(const RecoveryEntry& entry);
   QString file() const;  ///< empty while there is none
 

@@ -75,7 +75,7 @@ class OwnFolder {
 
 QString ownRecoveryFolder() {
   static auto folder = std::make_unique<OwnFolder>();
-  // Somebody may have cleaned up while the program runs.
+  // The folder may have been removed while the program runs.
   if (!QFileInfo::exists(folder->path())) folder = std::make_unique<OwnFolder>();
   if (folder->path().isEmpty()) {
     throw NotebookError("No recovery files can be written in " + root().toStdString() + ".");

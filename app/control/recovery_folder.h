@@ -1,4 +1,4 @@
-// Where recovery files lie: a folder per process, with a lock that the system drops when the process dies.
+// Where recovery files are: a folder per process, with a lock that the system drops when the process dies.
 #pragma once
 
 #include <QString>
@@ -6,7 +6,7 @@
 
 namespace tapedeck::app {
 
-/// This process' folder; made and locked at the first call, removed when the program ends with it empty.
+/// This process's folder; made and locked at the first call, removed when the program ends with it empty.
 /// Throws NotebookError.
 QString ownRecoveryFolder();
 /// Folders whose process is gone.

@@ -1,5 +1,5 @@
-// The journal beside a recovery file: what was typed and put out since that was written, so that a large
-// notebook is not written again for each sentence and each line that a cell prints.
+// The journal beside a recovery file: input and output since that was written, so that a large notebook
+// is not written again for each sentence typed and each line that a cell prints.
 #pragma once
 
 #include <QList>
@@ -35,7 +35,8 @@ QString journalOf(const QString& recoveryFile);
 /// Returns how many bytes it took. Throws NotebookError; the records before are whole then, too.
 qint64 appendToJournal(const QString& journal, const JournalRecord& record);
 
-/// Takes the first `bytes` away, or leaves the journal as it was: its records are in the notebook, too.
+/// Removes the first `bytes`, whose records are in the notebook, too; if that fails, the journal is
+/// unchanged.
 void dropFromJournal(const QString& journal, qint64 bytes);
 
 /// Those of this writer behind number `after`, as far as they can be read; empty where there is no journal.

@@ -1,5 +1,4 @@
-// Every sentence that a session has for its user: what happened to its process, what it can't do, what
-// failed.
+// All messages of a session to its user: what happened to its process, what it can't do, what failed.
 #pragma once
 
 #include <QObject>
@@ -18,7 +17,7 @@ class SessionNotices : public QObject {
  signals:
   /// `restart`: what the user can do about it is to start a new session.
   void told(tapedeck::app::SessionNotices::Kind kind, const QString& sentence, bool restart);
-  /// What was told last does not hold any more.
+  /// The last message no longer holds.
   void withdrawn();
 
  private:

@@ -13,7 +13,7 @@ SessionOptions::SessionOptions(inspector::Session* session, QObject* parent)
     if (live)
       sendChosen();
     else
-      emit arrived();  // nobody is left who could say so
+      emit arrived();  // no session is left to confirm it
     emit changed();
   });
   // That another process answers is known only after it is live: what it was asked till then is forgotten.

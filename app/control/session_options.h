@@ -1,4 +1,4 @@
-// What the user chose for the session: kept where there is no process yet, and for the next one.
+// The user's options for the session: kept until there is a process, and for the next one.
 #pragma once
 
 #include <QObject>
@@ -13,7 +13,7 @@ class SessionOptions : public QObject {
  public:
   explicit SessionOptions(inspector::Session* session, QObject* parent = nullptr);
 
-  /// What holds: of the session where there is one, else what the next one will begin with.
+  /// The options in effect: the session's where there is one, else those that the next one will start with.
   bool recording() const;
   bool breakAtCellStart() const;
   bool replayOnCpu() const;
@@ -28,7 +28,7 @@ class SessionOptions : public QObject {
 
  signals:
   void changed();
-  void arrived();  ///< the session has them, refused them, or is gone
+  void arrived();  ///< the session accepted them, refused them, or is gone
 
  private:
   void send();

@@ -50,8 +50,8 @@ QString guestText(const Stepper& stepper, const Kernel& kernel, const inspector:
   switch (stepper.state()) {
     case StepperState::noSession:
       return kernel.state() == KernelState::dead ? "ended; what it showed is still here"
-             : program                           ? "detached, it goes on; what was fetched is still here"
-                                                 : "closed; what it showed is still here";
+             : program ? "detached and still running; what was fetched is still here"
+                       : "closed; what it showed is still here";
     case StepperState::connecting:
       return "waiting for its answer …";
     case StepperState::withoutEngine:

@@ -12,7 +12,7 @@ namespace tapedeck::app {
 QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
                     const CellRunner& runner);
 
-/// Why variables can not be looked at in a session that runs; empty: they can.
+/// Why variables can't be shown in a running session; empty: they can.
 QString noEngineText(const Stepper& stepper);
 
 /// The line that the notebook marks: where the session is paused, or what the cursor's record ran from.
@@ -24,9 +24,9 @@ struct MarkedLine {
 
   bool operator==(const MarkedLine&) const = default;
 };
-/// While ops fly past, marking their lines would only flicker: the mark is for a session that is paused, or
-/// for a user who looks back. `frames`: the frame that the user chose in the call stack has its own line.
-/// `atRest`: nothing runs that could come to another line.
+/// While ops run, a mark on their lines would only flicker: only a paused session, or a user who looks back,
+/// has a mark. `frames`: the frame that the user chose in the call stack has its own line.
+/// `atRest`: nothing runs that could reach another line.
 MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames = nullptr,
                       bool atRest = false);
 

@@ -9,15 +9,15 @@ using protocol::GateCommand;
 using protocol::GateState;
 
 const QString nothingRuns =
-    "Nothing runs that could be paused. Step op (F10) starts the current cell and pauses before its first "
-    "op.";
+    "Nothing is running that could be paused. Step op (F10) starts the current cell and pauses before its "
+    "first op.";
 const QString noEngine =
     "This session can't be stepped or paused: no Tapedeck engine answers in it. Restart it to try again.";
 const QString notAttached =
-    "The program is not attached any more. What was fetched is still here: Step back (Shift+F10) and the "
-    "slider look at it.";
+    "The program is no longer attached. What was fetched is still here: Step back (Shift+F10) and the slider "
+    "go through it.";
 const QString onlyLookedAt =
-    "A trace is looked at, not run. Step back (Shift+F10) and the slider go through its records.";
+    "A trace can't be run. Step back (Shift+F10) and the slider go through its records.";
 const QString recordingOff =
     "Recording is off, so there is nothing to stop at. Switch it on (Session › Recording) to step.";
 
@@ -58,7 +58,7 @@ StepperState Stepper::observed() const {
 void Stepper::enter(StepperState state) {
   if (state == state_) return;
   state_ = state;
-  if (state == StepperState::stopped) unstopped_.clear();
+  if (state == StepperState::stopped) startedCell_.clear();
   emit stateChanged(state);
 }
 
@@ -198,10 +198,10 @@ void Stepper::arm(const QString& cell, GateCommand command) {
 }
 
 void Stepper::runWished() {
-  unstopped_ = std::exchange(wish_, std::nullopt)->cell;
-  runner_->run({unstopped_});
+  startedCell_ = std::exchange(wish_, std::nullopt)->cell;
+  runner_->run({startedCell_});
   if (runner_->busy()) return;
-  unstopped_.clear();
+  startedCell_.clear();
   stepping_ = false;
   enter(StepperState::idle);  // the cell was deleted meanwhile
   session_->sendGate(GateCommand::run);
@@ -233,11 +233,11 @@ void Stepper::cellChanged(const QString& cell, CellState state) {
   if (ended && !runner_->busy() && std::exchange(stepping_, false) && state != CellState::killed) {
     finished_ = cell;
     sinceFinished_.invalidate();
-    if (state == CellState::done && cell != unstopped_ && !finishedName(cell).isEmpty())
+    if (state == CellState::done && cell != startedCell_ && !finishedName(cell).isEmpty())
       emit refused(finishedName(cell) + " is finished: its last op has run.");
   }
-  if (cell != unstopped_ || (state != CellState::done && state != CellState::failed)) return;
-  unstopped_.clear();
+  if (cell != startedCell_ || (state != CellState::done && state != CellState::failed)) return;
+  startedCell_.clear();
   if (state == CellState::failed) return;
   const QString name = finishedName(cell);
   if (name.isEmpty()) return;
@@ -305,7 +305,7 @@ void Stepper::resume() {
       if (refuseCells()) return;
       session_->follow();
       if (runner_->busy())
-        emit refused("It runs already.");
+        emit refused("It is already running.");
       else
         runChosen();
       return;
@@ -322,12 +322,12 @@ void Stepper::resume() {
     case StepperState::arming:
       session_->sendGate(GateCommand::run);
       runWished();
-      unstopped_.clear();
+      startedCell_.clear();
       stepping_ = false;
       return;
     case StepperState::running:
     case StepperState::stopped:
-      unstopped_.clear();
+      startedCell_.clear();
       stepping_ = false;
       session_->follow();
       session_->sendGate(GateCommand::run);

@@ -11,13 +11,13 @@
 
 namespace tapedeck::app {
 
-/// Beside it there is one more thing that keys depend on: whether the user looks back (Stepper::lookingBack).
+/// Keys also depend on whether the user looks back (Stepper::lookingBack).
 enum class StepperState {
   noSession,      ///< no process: none was started, or it ended
   connecting,     ///< the process starts, or its debug server does not answer (yet, or for now)
   withoutEngine,  ///< cells run, but nothing can be stepped
   idle,           ///< no cell runs; the gate is open
-  arming,         ///< the gate was asked to shut; the cell goes out when it says that it is
+  arming,         ///< the gate was asked to shut; the cell is sent when it confirms
   running,
   stopped  ///< at the gate
 };
@@ -27,10 +27,11 @@ class Stepper : public QObject {
  public:
   Stepper(inspector::Session* session, CellRunner* runner, Kernel* kernel, QObject* parent = nullptr);
 
-  /// Where the user is in the notebook: what starts a cell takes the first one with code from there on.
+  /// The user's place in the notebook: starting a cell starts the first one with code from there on.
   void setCurrentCell(std::function<int()> index) { currentCell_ = std::move(index); }
 
-  /// Who goes on pressing at the end of a cell has not seen it yet: only after a pause the key means it.
+  /// A user who keeps pressing the key at the end of a cell has not noticed the end yet: only after a pause
+  /// does the key start the cell again.
   void setFinishedPause(int milliseconds) { finishedPause_ = milliseconds; }
 
   StepperState state() const { return state_; }
@@ -51,11 +52,11 @@ class Stepper : public QObject {
   void stateChanged(tapedeck::app::StepperState state);
   /// A key acts on this cell, which is not the current one.
   void cellChosen(const QString& cellId);
-  /// A sentence why the key did nothing, or did not stop the cell that it started.
+  /// Why the key did nothing, or did not stop the cell that it started, as a sentence.
   void refused(const QString& sentence);
 
  private:
-  /// What was asked for before the session was there, or waits for the gate's answer.
+  /// A request from before the session was there, or one that waits for the gate's answer.
   struct Wish {
     QString cell;  ///< to be started; empty: what the runner has already
     protocol::GateCommand command;
@@ -83,11 +84,11 @@ class Stepper : public QObject {
   std::function<int()> currentCell_ = [] { return 0; };
   StepperState state_ = StepperState::noSession;
   std::optional<Wish> wish_;
-  bool stepping_ = false;  ///< what runs now was last told to step
+  bool stepping_ = false;  ///< the running cell was last asked to step
   QString finished_;       ///< a cell that was stepped to its end: the key that did so does not run it again
   QElapsedTimer sinceFinished_;  ///< since the key was refused for it
   int finishedPause_ = 700;      ///< milliseconds
-  QString unstopped_;            ///< the cell that was started with the gate shut and did not come to it yet
+  QString startedCell_;          ///< started with the gate shut, which it has not reached yet
 };
 
 }  // namespace tapedeck::app

@@ -9,9 +9,9 @@
 namespace tapedeck::app {
 
 /// What the file says of it: the notebook as it was when the trace was saved; behind it what else records
-/// come from. Throws NotebookError where the notebook in the file is none. Callable in any thread.
+/// come from. Throws NotebookError where the notebook in the file is invalid. Callable in any thread.
 NotebookData traceNotebook(const protocol::TraceFileInfo& info, const QString& name);
-/// The same in a document, which is locked.
+/// The same in a document, which is read-only.
 void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document);
 
 /// The notebook's JSON with the ids by which records know its cells: a file of an older format has none.

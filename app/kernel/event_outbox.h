@@ -1,4 +1,4 @@
-// Gathers what goes to the UI thread, so that a cell that floods its output can not flood the UI.
+// Gathers what goes to the UI thread, so that a cell that floods its output can't flood the UI.
 #pragma once
 
 #include <deque>

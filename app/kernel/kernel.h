@@ -25,7 +25,7 @@ enum class Engine {
   missing  ///< cells run, but nothing can be stepped or looked into
 };
 
-/// What a living session process has to say, each with a sentence for the user.
+/// Notices of a living session process, each with a sentence for the user.
 enum class KernelNotice {
   silent,        ///< it stopped answering
   answersAgain,  ///< (without a sentence)
@@ -36,8 +36,8 @@ enum class KernelNotice {
 /// What goes on in the process.
 enum class Runs {
   cells,    ///< those that are sent, one after the other
-  program,  ///< somebody's program, which runs by itself: it is looked at
-  nothing   ///< what is kept of a session that ran once
+  program,  ///< a program that runs on its own, read-only
+  nothing   ///< the records of an earlier session
 };
 
 /// All signals come on the UI thread. No function waits.
@@ -49,7 +49,7 @@ class Kernel : public QObject {
   virtual KernelState state() const = 0;
   virtual Engine engine() const = 0;
   virtual Runs runs() const { return Runs::cells; }
-  /// What people call it: "train.py (pid 4711)".
+  /// Its name in messages: "train.py (pid 4711)".
   virtual QString title() const { return QStringLiteral("session"); }
   /// Where it does not run cells: a sentence that says why.
   virtual QString whyNoCells() const { return {}; }
@@ -98,7 +98,7 @@ class Kernel : public QObject {
   void executionFinished(const QString& cellId, const QString& status, int executionCount);
   void inputRequested(const QString& cellId, const QString& prompt, bool password);
   void completed(quint64 request, const QStringList& matches, int start, int end);
-  /// `text` may hold ANSI colours; empty where nothing is known of the name.
+  /// `text` may hold ANSI colours; empty where the name is unknown.
   void inspected(quint64 request, const QString& text);
 };
 

@@ -1,4 +1,4 @@
-// How a thread reaches an object of the UI thread that may go at any moment.
+// How a thread reaches an object of the UI thread that may be destroyed at any moment.
 #pragma once
 
 #include <QMetaObject>
@@ -8,7 +8,8 @@
 
 namespace tapedeck::app {
 
-/// Shared by the object and the thread. The object closes it before it goes; what is posted later is dropped.
+/// Shared by the object and the thread. The object closes it before it is destroyed; what is posted later is
+/// dropped.
 class Mailbox {
  public:
   explicit Mailbox(QObject* target) : target_(target) {}

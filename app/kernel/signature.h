@@ -5,7 +5,8 @@
 
 namespace tapedeck::app {
 
-/// As long for any two texts of one length: the check must not tell how much of a signature was right.
+/// Takes the same time for any two texts of one length: the time must not reveal how much of a signature was
+/// right.
 inline bool sameSignature(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;

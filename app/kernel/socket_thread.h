@@ -1,4 +1,4 @@
-// A thread that owns ZeroMQ sockets, so that no other ever waits for one.
+// A thread that owns ZeroMQ sockets, so that no other thread ever waits for one.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,10 @@ namespace tapedeck::app {
 
 using Clock = std::chrono::steady_clock;
 
-/// So many a SocketDriver reads from one socket before the others and what is due get their turn.
+/// A SocketDriver reads this many messages from one socket before the others and what is due get their turn.
 constexpr int messagesAtOnce = 64;
-/// Until a connection that ended is made again: what was read before the end comes from ZeroMQ's thread
-/// behind it.
+/// How long a connection that ended is not made again: messages read before the end still come from
+/// ZeroMQ's thread after it.
 constexpr auto connectAgainAfter = std::chrono::milliseconds(150);
 
 /// What runs on a SocketThread. All functions are called on that thread; it may throw zmq::error_t from any.
@@ -40,12 +40,12 @@ class SocketDriver {
 class SocketThread {
  public:
   explicit SocketThread(std::shared_ptr<SocketDriver> driver);
-  ~SocketThread();  ///< stops the driver, joins: waits until it has done what it does now
+  ~SocketThread();  ///< stops the driver, joins: waits until its current work is done
   SocketThread(const SocketThread&) = delete;
 
   /// Runs `work` on the thread, in the order of the calls. From any thread; does not wait.
   void post(std::function<void()> work);
-  /// Stops the driver after what was posted; the thread calls `stopped` as the last thing it does.
+  /// Stops the driver after what was posted; the thread calls `stopped` last.
   void stop(std::function<void()> stopped);
 
  private:

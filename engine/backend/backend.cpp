@@ -22,21 +22,21 @@ void replace(std::string& text, const char* mark, std::string_view with) {
 
 }  // namespace
 
-std::string named(const kernels::FlawText& text) {
+std::string named(const kernels::FailureText& text) {
   std::string named = text.pattern;
   replace(named, "{o}", text.op);
   replace(named, "{i}", text.input);
   return named;
 }
 
-std::string told(const kernels::FlawText& text, const kernels::MatrixFlaw& flaw) {
+std::string failure_message(const kernels::FailureText& text, const kernels::MatrixFailure& failure) {
   std::ostringstream value;
-  value << flaw.flaw.value;
-  std::string told = named(text);
-  replace(told, "{m}", place_in_batch(text.batch, flaw.matrix));
-  replace(told, "{p}", std::to_string(flaw.flaw.place));
-  replace(told, "{v}", value.str());
-  return told;
+  value << failure.failure.value;
+  std::string message = named(text);
+  replace(message, "{m}", place_in_batch(text.batch, failure.matrix));
+  replace(message, "{p}", std::to_string(failure.failure.place));
+  replace(message, "{v}", value.str());
+  return message;
 }
 
 }  // namespace tapedeck

@@ -31,7 +31,7 @@ Loss& loss() {
   return *instance;
 }
 
-/// The library beside the one that holds this function; else where it was built.
+/// The path of the library beside the one with this function; else in the build folder.
 std::string library_path() {
   if (const char* chosen = std::getenv("TAPEDECK_GPU_LIBRARY")) return chosen;
   Dl_info self{};
@@ -70,8 +70,8 @@ bool has_driver() {
   return driver != nullptr;
 }
 
-/// What CUDA would make of it: GPUs up to the first number that is none. Its runtime is not even started
-/// then, and the tests' GPUs are hidden as well.
+/// Parses it as CUDA does: GPUs up to the first invalid number. If it hides all GPUs, the runtime is not even
+/// started, and the tests' GPUs are hidden, too.
 bool hides_all_gpus() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible && (*visible == '\0' || *visible == '-');

@@ -1,5 +1,5 @@
-// The GPUs of this machine, whose kernels stand in a library of their own: it is loaded where there is a
-// driver, so the program runs unchanged on machines without one.
+// The GPUs of this machine. Their kernels are in a separate library, which is loaded only if a driver is
+// present, so the same program runs on machines without one.
 #pragma once
 
 #include <functional>
@@ -14,37 +14,37 @@ namespace kernels {
 struct Table;
 }
 
-/// Looks for GPUs; once, the first call. From then on gpu_count() tells how many there are.
+/// Looks for GPUs on the first call; later calls do nothing. Sets gpu_count().
 void load_gpus();
-/// Where there is none: a sentence that says why. Empty where there is one.
+/// A sentence that says why no GPU can be used; empty if one can.
 const std::string& why_no_gpu();
-/// Whether this build has kernels for GPUs, be there one or not.
+/// Whether this build has GPU kernels, with or without a GPU in the machine.
 bool has_gpu_kernels();
 
 /// Whether GPUs may round the factors of float32's products to TF32 (10 bits of fraction instead of 23), for
-/// speed. Off unless asked for; holds for all threads, from the next product on.
+/// speed. Off by default; applies to all threads, from the next product on.
 bool tensor_float_32_allowed();
 void allow_tensor_float_32(bool allowed);
-/// A GPU was lost by an error after which CUDA refuses all that this process asks for: what every call throws
-/// from then on. Empty where none was.
+/// The message that every GPU call throws once a GPU is lost, i.e. after an error that makes CUDA refuse all
+/// further calls of this process. Empty while no GPU is lost.
 std::string gpu_loss();
-/// `told` is called with that text once, by the thread that finds out; at once where it has happened. Instead
-/// of the one before.
+/// Sets the callback that gets that text, once, on the thread that detects the loss; immediately if a GPU is
+/// already lost. Replaces the previous callback.
 void on_gpu_loss(std::function<void(const std::string&)> told);
 
-/// What the engine gives to the library.
+/// What the engine provides to the library.
 struct GpuHost {
   const kernels::Table& cpu;
   /// The GPU gets the next number.
   void (*add)(DeviceMemory& memory, const kernels::Table& table);
-  /// op_device(); a library's own copy of that variable would be another.
+  /// op_device() of the engine; the library would otherwise read its own copy of the thread-local variable.
   Device (*op_device)();
   bool (*tensor_float_32_allowed)();
-  /// Calls `wait(context)` without the host language's lock.
+  /// Calls `wait(context)` with the host language's lock released.
   void (*unlocked)(void (*wait)(void* context), void* context);
   /// The name of the op that the calling thread runs; nullptr: none.
   const char* (*op_name)();
-  /// A GPU is lost, which is told once: `text` is what every call on it throws from now on.
+  /// Reports, once, that a GPU is lost: `text` is what every call on it throws from now on.
   void (*lost)(const char* text);
 };
 /// The library's one function, `extern "C"`: adds each GPU, or says why there is none.

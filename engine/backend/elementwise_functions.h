@@ -1,15 +1,16 @@
-// Every elementwise function of numbers and truth values, a line each: its name in the enums, the dtypes of
-// its operands, which of the dtypes that only some take it has besides, whether the result is of that dtype
-// or a truth value, what an element costs, and what is computed.
+// X-macro lists of all elementwise functions of numbers and truth values, one line each: name in the enums,
+// dtypes of the operands, additional dtypes, result (same dtype or truth value), cost of an element, and the
+// expression that computes it.
 //
-// F(name, domain, others, result, cost, wide_cost, expression): x, and y, are the operands, of type T. Costs
-// are rough nanoseconds an element, of float32 and of other dtypes, to choose how much one thread does. What
-// the expressions call stands in vector/*.h. others: none, complexes, uint64, both, or all, which are strings
-// too; what is computed of them stands in cpu/loops/other_loops.cpp under the same name, without which it
-// does not compile.
+// F(name, domain, others, result, cost, wide_cost, expression): the operands are x and y, of type T. Costs
+// are approximate nanoseconds per element for float32 and for other dtypes; they decide how much work one
+// thread gets. The functions that expressions call are in vector/*.h. others: none, complexes, uint64, both,
+// or all (strings, too); their code is in cpu/loops/other_loops.cpp under the same name, and the build fails
+// if it is missing.
 #pragma once
 
-// An op of the same name each, without attributes: its call from C++ (ops.h) is made from the line.
+// Each line is also an op of the same name without attributes; the C++ function in ops.h is generated from
+// it.
 #define TAPEDECK_UNARY_OPS(F)                                                                            \
   F(negative, numeric, both, same, 0.3, 0.3, negative_of(x))                                             \
   F(abs, numeric, uint64, same, 0.3, 0.3, abs_of(x))                                                     \
@@ -73,7 +74,7 @@
   F(is_inf, floating, none, truth, 0.3, 0.3, std::fabs(x) == std::numeric_limits<T>::infinity())         \
   F(is_finite, floating, none, truth, 0.3, 0.3, std::fabs(x) < std::numeric_limits<T>::infinity())
 
-// What ops with attributes choose from.
+// Functions from which ops with attributes choose.
 #define TAPEDECK_CHOSEN_UNARY_FUNCTIONS(F)          \
   F(gelu, floating, none, same, 1.5, 8, gelu_of(x)) \
   F(gelu_tanh, floating, none, same, 0.8, 0.8, gelu_tanh_of(x))
@@ -81,7 +82,7 @@
 #define TAPEDECK_UNARY_FUNCTIONS(F) TAPEDECK_UNARY_OPS(F) TAPEDECK_CHOSEN_UNARY_FUNCTIONS(F)
 
 // The `…_grad` ones take (y, cotangent) with y the forward op's output (relu_grad, gelu_grad: (cotangent,
-// x)). Callers have refused a divisor of 0 among integers.
+// x)). Callers have already rejected integer divisors of 0.
 #define TAPEDECK_BINARY_OPS(F)                                                              \
   F(add, numeric, both, same, 0.3, 0.3, static_cast<T>(wrap(x) + wrap(y)))                  \
   F(subtract, numeric, both, same, 0.3, 0.3, static_cast<T>(wrap(x) - wrap(y)))             \
@@ -132,7 +133,7 @@
 
 #define TAPEDECK_BINARY_FUNCTIONS(F) TAPEDECK_BINARY_OPS(F) TAPEDECK_CHOSEN_BINARY_FUNCTIONS(F)
 
-// A type of each function's name, whose apply computes it: for what stands in vector/*.h and is called there.
+// A type per function, with the function's name, whose apply computes it; used by the code in vector/*.h.
 #define TAPEDECK_FUNCTION_OF_ONE(name, domain, others, result, cost, wide_cost, ...) \
   struct name {                                                                      \
     template <class T>                                                               \

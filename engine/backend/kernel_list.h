@@ -1,16 +1,15 @@
-// The list of kernels: each one's result, name and parameters, and what it computes. Whoever needs something
-// for each of them defines KERNEL(result, name, parameters) and includes this file, which has no guard. So
-// come the table that ops call (backend.h), the functions of each device (cpu/kernels.h, cuda/kernels.h), and
-// the tables that hold them. A kernel itself stands in cpu/FAMILY.cpp and cuda/FAMILY.cu, as a function of
-// this name.
+// X-macro list of the kernels: result, name, parameters, and what each computes. To generate code per kernel,
+// define KERNEL(result, name, parameters) and include this file; it has no include guard. It generates the
+// table that ops call (backend.h), each device's declarations (cpu/kernels.h, cuda/kernels.h) and the tables
+// that hold them. The kernel is the function of this name in cpu/FAMILY.cpp and cuda/FAMILY.cu.
 //
-// CPU_KERNEL is one that GPUs lack, GPU_KERNEL one that the CPU lacks; where they are not defined they are as
-// KERNEL. The CPU's kernels are the oracle of the others.
+// CPU_KERNEL marks a kernel that only the CPU has, GPU_KERNEL one that only GPUs have; both default to
+// KERNEL. The CPU kernels are the oracle for the others.
 //
-// Pointers lead to memory of the device, where nothing else is said; extents, strides and numbers come by
-// value. The CPU's kernels are done when they return. A GPU's only begin then: they run on the calling
-// thread's stream, one after the other. The parameters' types stand in kernels.h and inspection.h. Results do
-// not overlap inputs.
+// Pointers point to device memory unless the comment says otherwise; extents, strides and numbers are passed
+// by value. A CPU kernel has finished when it returns. A GPU kernel is asynchronous: it is queued on the
+// calling thread's stream. The parameter types are in kernels.h and inspection.h. Results do not overlap
+// inputs.
 #ifndef CPU_KERNEL
 #define CPU_KERNEL KERNEL
 #endif
@@ -48,7 +47,7 @@ KERNEL(void, narrow, (DType narrow, const float* from, std::uint16_t* to, std::i
 /// target element is written twice.
 KERNEL(void, copy, (std::size_t size, const void* source, const Strides& source_strides, void* target,
                     const Strides& target_strides, const Shape& shape))
-/// Writes the element at `value`, in memory of the host, `count` times.
+/// Writes the element at `value`, in host memory, `count` times.
 KERNEL(void, fill, (std::size_t size, const void* value, void* target, std::int64_t count))
 /// Contiguous rows: target[o, i] = source[o, indices[i]], each of `row_bytes`. Indices lie in [0, count).
 KERNEL(void, gather_rows, (const void* source, std::int64_t outer, std::int64_t count, const std::int64_t* indices,
@@ -61,56 +60,55 @@ KERNEL(void, scatter_rows, (const void* source, const std::int64_t* numbers, std
                             std::size_t row_bytes, void* target))
 
 // ---- indices that come as values: indices ----
-// What is behind a flaw stays unwritten on the CPU. A GPU does not wait for flaws: it writes on, and refuses the
-// op's result by an error that names `what` when the host reads from the device the next time.
-/// Writes int32 or int64 indices as int64, and says which is the first that lies outside [low, high); a GPU
-/// writes `low` in its place.
+// On the CPU the output behind a bad index stays unwritten. A GPU does not wait for the check: it continues, and the
+// host's next read from the device throws an error that names `what`.
+/// Writes int32 or int64 indices as int64 and returns the first that lies outside [low, high); a GPU writes `low` in
+/// its place.
 KERNEL(std::optional<BadIndex>, check_indices, (DType dtype, const void* indices, std::int64_t count,
                                                 std::int64_t low, std::int64_t high, std::int64_t* out,
                                                 const std::string& what))
 /// out: outer × depth × inner elements of `size` bytes; indices: outer × inner, int32 or int64. out[o, k, i] is
-/// `on` where k is the index, else `off`; both stand in memory of the host. Any index is allowed.
+/// `on` where k is the index, else `off`; both are in host memory. Any index is allowed.
 KERNEL(void, one_hot, (std::size_t size, DType dtype, const void* indices, std::int64_t outer, std::int64_t depth,
                        std::int64_t inner, const void* on, const void* off, void* out))
 /// Of `rows` contiguous rows of int32 or int64 coordinates in `shape`, one for each of its axes: their row-major
-/// numbers, of row r plus ⌊r / rows_per_batch⌋·(elements of shape). Says which is the first row that lies
-/// outside; a GPU writes 0 in its place.
+/// numbers, of row r plus ⌊r / rows_per_batch⌋·(elements of shape). Returns the first row that lies outside; a GPU
+/// writes 0 in its place.
 KERNEL(std::optional<std::int64_t>, slice_numbers, (DType dtype, const void* coordinates, std::int64_t rows,
                                                     const Shape& shape, std::int64_t rows_per_batch,
                                                     std::int64_t* out, const std::string& what))
-/// out[x[i]] = i, of numbers in [0, count). Says which is the first i whose number stood before; out[x[i]] is
-/// then where.
+/// out[x[i]] = i, of numbers in [0, count). Returns the first i whose number occurred before; out[x[i]] then says
+/// where.
 KERNEL(std::optional<std::int64_t>, invert_permutation, (const std::int64_t* x, std::int64_t count,
                                                          std::int64_t* out, const std::string& what))
 
-// ---- where values stand: search, in_top_k, distinct ----
-/// How many flags are true. A GPU waits for it.
+// ---- positions of values: search, in_top_k, distinct ----
+/// The number of true flags. A GPU waits for it.
 KERNEL(std::int64_t, count_true, (const bool* flags, std::int64_t count))
-/// The coordinates of the first `room` true flags of `shape`, in row-major order, as room × rank. Says how many
-/// rows it wrote; a GPU does not look again and says `room`, which count_true gave.
+/// The coordinates of the first `room` true flags of `shape`, in row-major order, as room × rank. Returns the number of
+/// rows written; a GPU does not count again and returns `room`, which count_true gave.
 KERNEL(std::int64_t, true_coordinates, (const bool* flags, const Shape& shape, std::int64_t room,
                                         std::int64_t* out))
-/// Whether one of the flags is true. A GPU says no without waiting; where one is, the host's next read from the
-/// device throws InvalidArgumentError with this text.
+/// Whether one of the flags is true. A GPU returns false without waiting; if a flag is true, the host's next read from
+/// the device throws InvalidArgumentError with this text.
 KERNEL(bool, any, (const bool* flags, std::int64_t count, const std::string& error))
-/// out[i]: where values[i] would have to be put into sequence number ⌊i / per_row⌋ of `length` rising values for
-/// it to stay sorted, by bisection: before equal values or, from the `right`, behind them. Not for bool.
-/// `places`: int32 or int64, the dtype of `out`.
+/// out[i]: the position at which values[i] can be inserted into sequence ⌊i / per_row⌋ of `length` ascending values so
+/// that it stays sorted, by bisection: before equal values or, with `right`, after them. Not for bool. `places`: int32
+/// or int64, the dtype of `out`.
 KERNEL(void, search_rows, (bool right, DType dtype, const void* sequences, std::int64_t length, const void* values,
                            std::int64_t count, std::int64_t per_row, DType places, void* out))
-/// out[i]: whether fewer than `k` values of row i are larger than that at targets[i]. False where that is no
-/// place in the row, or the row holds NaN or ∞ (TensorFlow's rules). float32 or float64.
+/// out[i]: whether fewer than `k` values of row i are larger than that at targets[i]. False if that is not an index in
+/// the row, or the row holds NaN or ∞ (TensorFlow's rules). float32 or float64.
 KERNEL(void, in_top_k, (DType dtype, const void* values, std::int64_t rows, std::int64_t count,
                         const std::int64_t* targets, std::int64_t k, bool* out))
-/// NaN equals nothing, so each one is a value of its own; −0 equals 0.
+/// NaN equals nothing, so each NaN is a separate value; −0 equals 0.
 CPU_KERNEL(Distinct, distinct_values, (DType dtype, const void* values, std::int64_t count))
 
 // ---- numbers at equal steps: sequence; diagonals and bands of matrices, contiguous: diagonals ----
 /// out[i] = start + i·delta, cast to `dtype` (one that has kernels).
 KERNEL(void, sequence, (DType dtype, const Sequence& of, void* out, std::int64_t count))
-/// out[i] = start + (stop − start)·i / (count − 1), reckoned in float64, without overflow where the ends are
-/// finite; the last one is `stop` itself. One number is `start`. The ends are one value of `dtype` each, a
-/// floating one.
+/// out[i] = start + (stop − start)·i / (count − 1), computed in float64, without overflow if the ends are finite; the
+/// last one is `stop` itself. One number is `start`. The ends are one value of `dtype` each, a floating one.
 KERNEL(void, linspace, (DType dtype, const Values& start, const Values& stop, void* out, std::int64_t count))
 /// Zeros where i − j > lower or j − i > upper; neither is negative.
 KERNEL(void, band_part, (std::size_t size, const void* matrices, std::int64_t count, std::int64_t rows,
@@ -148,8 +146,8 @@ KERNEL(void, scan, (Scan kind, DType dtype, const void* values, std::int64_t out
 /// The same for ln Σ eˣ of float32 or float64; −∞ for the sum of nothing. `kind.product` means nothing here.
 KERNEL(void, scan_log_sum_exp, (Scan kind, DType dtype, const void* values, std::int64_t outer,
                                 std::int64_t count, std::int64_t inner, void* out))
-/// rows × count, row-major: the largest value so far, and where it stood; of equal ones the latest. From a NaN on
-/// all is NaN. Not for bool.
+/// rows × count, row-major: the largest value so far and its position; of equal values the latest. From the first NaN
+/// on, all results are NaN. Not for bool.
 KERNEL(void, scan_max, (bool reverse, DType dtype, const void* values, std::int64_t rows, std::int64_t count,
                         void* out, std::int32_t* positions))
 /// target[segments[i]] = op(target[segments[i]], rows[i]) in order of i; target (segment_count × width) starts
@@ -164,7 +162,7 @@ KERNEL(void, segment_neutral, (Segment op, DType dtype, void* target, std::int64
 /// values keep their order. Not for bool.
 KERNEL(void, sort_rows, (bool descending, DType dtype, const void* values, std::int64_t rows, std::int64_t count,
                          void* out))
-/// Where those values stood.
+/// The positions of those values.
 KERNEL(void, argsort_rows, (bool descending, DType dtype, const void* values, std::int64_t rows,
                             std::int64_t count, std::int32_t* out))
 /// The first `k` ≤ `count` of the descending order: values and positions, rows × k.
@@ -178,7 +176,7 @@ KERNEL(void, log_softmax, (DType dtype, const void* values, std::int64_t rows, s
 KERNEL(void, logsumexp, (DType dtype, const void* values, std::int64_t rows, std::int64_t count, void* out))
 
 // ---- random numbers: random ----
-// Element i of an output depends on (key, counter + i / n, i % n) alone, so any thread computes it alike.
+// Element i of an output depends only on (key, counter + i / n, i % n), so every thread computes the same value.
 /// Uniform on [low, high): float32 with 24 random bits, float64 with 53.
 KERNEL(void, random_uniform, (DType dtype, const StreamPlace& place, double low, double high, void* out,
                               std::int64_t count))
@@ -194,9 +192,9 @@ KERNEL(void, random_dropout, (DType dtype, const StreamPlace& place, double rate
                               std::int64_t count))
 
 // ---- random numbers of other distributions: random_draws, gamma_gradient ----
-// One block for each number; where one takes several attempts, they are told by the counter's third word.
-/// out[b, i]: the number of a class, class k with probability exp(logits[b, k]) / Σ exp(logits[b, :]). Says which
-/// is the first row that has NaN, +Inf or nothing finite (out is then unfinished), or −1.
+// One block per number; the counter's third word counts the attempts where a number takes several.
+/// out[b, i]: the number of a class, class k with probability exp(logits[b, k]) / Σ exp(logits[b, :]). Returns the
+/// first row that has NaN, +∞ or no finite value (out is then incomplete), or −1.
 CPU_KERNEL(std::int64_t, random_classes, (DType logits_dtype, const void* logits, std::int64_t rows,
                                           std::int64_t classes, const StreamPlace& place, DType dtype, void* out,
                                           std::int64_t samples))
@@ -229,7 +227,7 @@ CPU_KERNEL(void, fourier, (bool inverse, DType dtype, void* values, std::int64_t
 CPU_KERNEL(void, real_fourier, (DType dtype, const void* values, std::int64_t lines, std::int64_t count, void* out))
 
 // ---- distributions: incomplete_gamma, incomplete_beta ----
-// Over contiguous float32 or float64 values: what cpu/loops/incomplete_gamma.h and cpu/loops/incomplete_beta.h say.
+// Over contiguous float32 or float64 values: see cpu/loops/incomplete_gamma.h and cpu/loops/incomplete_beta.h.
 KERNEL(void, incomplete_gamma, (bool upper, DType dtype, const void* a, const void* x, void* out,
                                 std::int64_t count))
 KERNEL(void, gamma_density, (DType dtype, const void* a, const void* x, void* out, std::int64_t count))
@@ -239,43 +237,42 @@ KERNEL(void, beta_density, (DType dtype, const void* a, const void* b, const voi
                             std::int64_t count))
 
 // ---- products: matmul ----
-/// One product for each pair of first elements in `a` and `b`, lists in memory of the host; the results stand
-/// behind one another in `out`, contiguous. Results do not depend on the number of threads; the calling thread
-/// checks for interrupts. Where the table says that it multiplies halves, float16 and bfloat16 come as they are,
-/// too, and are added in float32.
+/// One product for each pair of first elements in `a` and `b`, lists in host memory; the results follow one another in
+/// `out`, contiguous. Results do not depend on the number of threads; the calling thread checks for interrupts. If the
+/// table's multiplies_halves is set, float16 and bfloat16 are passed directly, too, and accumulated in float32.
 KERNEL(void, matmul, (DType dtype, const MatmulSize& size, std::span<const void* const> a,
                       std::span<const void* const> b, void* out))
 
 // ---- decompositions of each matrix of a batch: linear_algebra; singular_values, symmetric_eigen ----
-// What cpu/linear_algebra/linear_algebra.h says. Each says which is the first matrix that has a flaw. A GPU does not wait for
-// that: the host's next read from the device throws InvalidArgumentError with this text.
-KERNEL(std::optional<MatrixFlaw>, cholesky, (const Matrices& of, const void* a, void* l, const FlawText& text))
+// As in cpu/linear_algebra/linear_algebra.h. Each returns the first matrix that fails. A GPU does not wait for that:
+// the host's next read from the device throws InvalidArgumentError with this text.
+KERNEL(std::optional<MatrixFailure>, cholesky, (const Matrices& of, const void* a, void* l, const FailureText& text))
 /// `orders`: int32 or int64, the dtype of `order`.
-KERNEL(std::optional<MatrixFlaw>, lu, (const Matrices& of, const void* a, void* packed, DType orders, void* order,
-                                       const FlawText& text))
-KERNEL(std::optional<MatrixFlaw>, inverse, (const Matrices& of, bool transposed, const void* a, void* out,
-                                            const FlawText& text))
-/// `of`: the right sides.
-KERNEL(std::optional<MatrixFlaw>, solve, (const Matrices& of, bool transposed, const void* a, const void* b,
-                                          void* x, const FlawText& text))
-KERNEL(std::optional<MatrixFlaw>, triangular_solve, (const Matrices& of, bool lower, bool transposed,
-                                                     const void* a, const void* b, void* x, const FlawText& text))
+KERNEL(std::optional<MatrixFailure>, lu, (const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                                          const FailureText& text))
+KERNEL(std::optional<MatrixFailure>, inverse, (const Matrices& of, bool transposed, const void* a, void* out,
+                                               const FailureText& text))
+/// `of`: the right-hand sides.
+KERNEL(std::optional<MatrixFailure>, solve, (const Matrices& of, bool transposed, const void* a, const void* b,
+                                             void* x, const FailureText& text))
+KERNEL(std::optional<MatrixFailure>, triangular_solve, (const Matrices& of, bool lower, bool transposed,
+                                                        const void* a, const void* b, void* x, const FailureText& text))
 KERNEL(void, determinant, (const Matrices& of, const void* a, void* out))
 KERNEL(void, log_determinant, (const Matrices& of, const void* a, void* sign, void* log))
 KERNEL(void, qr, (const Matrices& of, bool full, const void* a, void* q, void* r))
-/// u and v may be nullptr, both.
+/// u and v may both be nullptr.
 KERNEL(void, svd, (const Matrices& of, bool full, const void* a, void* s, void* u, void* v))
-/// v may be nullptr. The flaw is that the iteration did not converge; it has no pivot: its place is 0.
-KERNEL(std::optional<MatrixFlaw>, symmetric_eigen, (const Matrices& of, const void* a, void* e, void* v,
-                                                    const FlawText& text))
-/// Of any square matrices; e and v are complex, a is of any of the four dtypes. The flaw as above.
-CPU_KERNEL(std::optional<MatrixFlaw>, general_eigen, (const Matrices& of, const void* a, void* e, void* v))
+/// v may be nullptr. Fails if the iteration does not converge; there is no pivot, so `place` is 0.
+KERNEL(std::optional<MatrixFailure>, symmetric_eigen, (const Matrices& of, const void* a, void* e, void* v,
+                                                       const FailureText& text))
+/// Of any square matrices; e and v are complex, a is of any of the four dtypes. Fails as above.
+CPU_KERNEL(std::optional<MatrixFailure>, general_eigen, (const Matrices& of, const void* a, void* e, void* v))
 KERNEL(void, pseudo_inverse, (const Matrices& of, double rcond, const void* a, void* out))
 CPU_KERNEL(void, cofactor, (const Matrices& of, const void* a, void* out))
 CPU_KERNEL(void, cofactor_derivative, (const Matrices& of, const void* a, const void* direction, void* out))
-/// The flaw is that there is no real root, or logarithm; its place is 0.
-CPU_KERNEL(std::optional<MatrixFlaw>, matrix_square_root, (const Matrices& of, const void* a, void* out))
-CPU_KERNEL(std::optional<MatrixFlaw>, matrix_logarithm, (const Matrices& of, const void* a, void* out))
+/// Fails if there is no real root, or logarithm; `place` is 0.
+CPU_KERNEL(std::optional<MatrixFailure>, matrix_square_root, (const Matrices& of, const void* a, void* out))
+CPU_KERNEL(std::optional<MatrixFailure>, matrix_logarithm, (const Matrices& of, const void* a, void* out))
 CPU_KERNEL(void, matrix_exponential, (const Matrices& of, const void* a, void* out))
 
 // ---- images: convolution, pooling, resample ----
@@ -346,23 +343,23 @@ KERNEL(void, recurrent_gradient, (RecurrentCell cell, DType dtype, const Recurre
                                   const RecurrentCotangents& cotangents, const RecurrentGradients& gradients))
 
 // ---- optimisers: update, sum_rows ----
-/// One step, element by element, in one pass over memory. `numbers`, in memory of the host: learning rate and the
-/// like, which are the same for all elements. float32 or float64.
+/// One step, element by element, in one pass over memory. `numbers`, in host memory: learning rate and the like, the
+/// same for all elements. float32 or float64.
 KERNEL(void, update, (Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers,
                       std::int64_t count))
-/// The same for rows of `width` elements, in place: row rows[k] of the targets takes row k of the gradient. Each
-/// row is named once; negative ones are left out.
+/// The same for rows of `width` elements, in place: row rows[k] of the targets takes row k of the gradient. Each row
+/// occurs once; negative ones are skipped.
 KERNEL(void, update_rows, (Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers,
                            const std::int64_t* rows, std::int64_t count, std::int64_t width))
-/// Adds up the rows of `values`, count × width, that have one number, in their order: `distinct` gets each number
+/// Adds up the rows of `values`, count × width, that have the same number, in their order: `distinct` gets each number
 /// once, rising, and `sums` the sum for each. Returns how many there are. A GPU does not wait for that: it returns
 /// `count`, and the numbers behind the last one are −1. float32 or float64.
 KERNEL(std::int64_t, sum_rows, (DType dtype, const void* values, const std::int64_t* numbers, std::int64_t count,
                                 std::int64_t width, std::int64_t* distinct, void* sums))
 
-// ---- what is told of values (inspection.h): statistics ----
-// The inspector reads the host's memory itself. `gpu`: the number of that which has the values; no op runs then.
-// Results stand in memory of the host; these wait for them. No narrow dtypes.
+// ---- summaries of values (inspection.h): statistics ----
+// The inspector reads host memory directly. `gpu`: the number of the GPU that has the values; no op runs meanwhile.
+// Results are in host memory; these kernels wait for them. No narrow dtypes.
 /// Each block of values gives one result, in their order; so do `differences`.
 GPU_KERNEL(void, summarize, (int gpu, DType dtype, const void* values, std::int64_t count, BlockSummary* blocks))
 /// Finite values in equal bins from minimum to maximum, at least one; up to 12,288.

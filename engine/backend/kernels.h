@@ -1,4 +1,4 @@
-// What kernels are told: the same words for every device. The functions that take them stand in
+// The parameter types of kernels, the same for every device. The functions that take them are in
 // kernel_list.h.
 #pragma once
 
@@ -32,33 +32,33 @@ constexpr int binary_count = TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_ONE);
 struct Operand {
   const void* data;
   Strides strides;
-  bool immediate = false;  ///< one value, in memory of the host
+  bool immediate = false;  ///< one value, in host memory
 };
 
-/// Values side by side, or one value for all elements.
+/// Contiguous values, or one value for all elements.
 struct Values {
   const void* data;
   int step = 1;            ///< 0: one value
-  bool immediate = false;  ///< that value is in memory of the host
+  bool immediate = false;  ///< that value is in host memory
 };
 
-// ---- where values stand ----
-/// An index that lies outside of its range.
+// ---- positions of values ----
+/// An index outside its range.
 struct BadIndex {
   std::int64_t place;  ///< in row-major order
   std::int64_t value;
 };
 
-/// Which values there are, in the order of their first appearance.
+/// The distinct values, in the order of their first occurrence.
 struct Distinct {
-  std::vector<std::int64_t> first;   ///< where each value appeared first
-  std::vector<std::int64_t> place;   ///< of each element among the values
-  std::vector<std::int64_t> counts;  ///< how often each value appeared
+  std::vector<std::int64_t> first;   ///< first position of each value
+  std::vector<std::int64_t> place;   ///< per element: the index of its value
+  std::vector<std::int64_t> counts;  ///< number of occurrences of each value
 };
 
 // ---- numbers at equal steps, diagonals ----
-/// start + i·delta, reckoned in float64; `whole`: of a whole-number dtype in int64, where only the results
-/// need fit.
+/// start + i·delta, computed in float64; `whole`: computed in int64 for an integer dtype, where only the
+/// results need to fit.
 struct Sequence {
   double start = 0, delta = 1;
   bool whole = false;
@@ -66,12 +66,12 @@ struct Sequence {
 };
 
 /// Diagonals `lowest` to `highest` of rows × columns matrices; packed, they are `count` rows of `length`, the
-/// highest first. A shorter one ends at its row's end where its flag says so, else it begins at its begin.
+/// highest first. A shorter diagonal is right-aligned in its row where its flag is set, else left-aligned.
 struct DiagonalBand {
   std::int64_t rows, columns, lowest, highest;
-  bool super_right, sub_right;  ///< of those above, and below, the main one, which asks both
+  bool super_right, sub_right;  ///< of those above and below the main one, which needs both
 
-  /// Elements of diagonal d.
+  /// Number of elements of diagonal d.
   constexpr std::int64_t length_of(std::int64_t d) const {
     return at_least_0(less(columns - (d > 0 ? d : 0), rows + (d < 0 ? d : 0)));
   }
@@ -92,15 +92,15 @@ struct DiagonalBand {
 };
 
 // ---- reductions, scans, segments ----
-/// `any` and `all` take bool, the others numbers. Maximum and minimum give NaN where one is among the values.
+/// `any` and `all` take bool, the others numbers. Maximum and minimum give NaN if any value is NaN.
 enum class Reduction : std::uint8_t { sum, prod, max, min, any, all };
 constexpr int reduction_count = static_cast<int>(Reduction::all) + 1;
 
-/// The pattern of lanes that a block is reduced in, which gives it the same bits on every device: so many
-/// vectors of so many bytes.
+/// The lane pattern in which a block is reduced, which makes the result bit-identical on every device: this
+/// many vectors of this many bytes.
 constexpr int lane_vectors = 4, lane_vector_bytes = 64;
 
-/// Whether a sum of squares has all its digits: no square overflowed or underflowed. NaN has nothing to lose.
+/// Whether a sum of squares has all its digits: no square overflowed or underflowed. True for NaN.
 template <class T>
 constexpr bool keeps_digits(T sum) {
   using Limits = std::numeric_limits<T>;
@@ -137,8 +137,8 @@ struct MatmulSize {
 /// Height and width.
 using Extent2 = std::array<std::int64_t, 2>;
 
-/// Images are contiguous: batch, height, width, channels. Channels fall into groups, each with filters of its
-/// own. In the filter, the output channels of a group lie side by side; the strides (in elements) say how far
+/// Images are contiguous: batch, height, width, channels. Channels are divided into groups, each with its own
+/// filters. In the filter, the output channels of a group are adjacent; the strides (in elements) say how far
 /// apart window positions, input channels and groups are.
 struct ConvolutionSize {
   std::int64_t batch;
@@ -155,11 +155,11 @@ struct ConvolutionSize {
 struct PoolingSize {
   std::int64_t batch, channels;
   Extent2 input, window, output, stride;
-  Extent2 before;  ///< padding above and to the left, which is no part of a window
+  Extent2 before;  ///< padding above and to the left, which no window includes
 };
 
-/// Of an array outer × extent × inner, `count` places along the middle axis are sums of `taps` of its places
-/// each.
+/// Resamples the middle axis of an outer × extent × inner array: each of `count` results is a weighted sum of
+/// `taps` elements.
 struct ResampleSize {
   std::int64_t outer, extent, inner, count, taps;
 };
@@ -170,11 +170,11 @@ struct Channels {
   std::int64_t outer, channels, inner;
 };
 
-/// What is added to a logit that may not be attended to, as Keras does: a row where nothing may be attended
-/// to gets the weights of its logits, as far as they keep their digits, not NaN.
+/// Added to the logit of a masked position, as Keras does: a row that is masked everywhere gets the weights
+/// of its logits, as far as they keep their digits, not NaN.
 inline constexpr double masked_logit = -1e9;
 
-/// One matrix for each element of the batch; rows `row` values apart, their values side by side.
+/// One matrix per batch element; rows are `row` values apart, each contiguous.
 struct AttentionMatrices {
   std::span<const void* const> first;
   std::int64_t row = 0;
@@ -183,7 +183,7 @@ struct AttentionMatrices {
 struct AttentionBias {
   std::span<const void* const> first;
   std::int64_t row = 0, column = 0;
-  bool boolean = false;  ///< bool values that say what may be attended to
+  bool boolean = false;  ///< bool values: true where a query may attend
 };
 
 struct AttentionSize {
@@ -233,15 +233,15 @@ struct RecurrentSize {
   bool time_major;  ///< sequences are (steps, batch, …), not (batch, steps, …)
   bool reverse;     ///< from the last step to the first
   const bool*
-      mask;  ///< as a sequence; a step where it is false leaves the state as it was. nullptr: all true
+      mask;  ///< as a sequence; a step where it is false leaves the state unchanged. nullptr: all true
 };
 
 /// All contiguous, of one dtype, float32 or float64. `c` is the LSTM's.
 struct RecurrentInputs {
   const void *x, *h, *c, *kernel, *recurrent_kernel, *bias;
 };
-/// What a step keeps: the LSTM's i, f, g, o, c; the GRU's z, r, candidate, and the state's part of the
-/// candidate (after) or r·h (before). Where the mask is false: zeros, and the LSTM's c.
+/// What a step saves for the gradient: the LSTM's i, f, g, o, c; the GRU's z, r, candidate, and the state's
+/// part of the candidate (after) or r·h (before). Where the mask is false: zeros, and the LSTM's c.
 struct RecurrentResults {
   void *sequence, *h, *c, *kept;
 };
@@ -255,7 +255,7 @@ struct RecurrentGradients {
 };
 
 // ---- optimisers ----
-/// engine/optim/rules.cpp has the formulas, and what the numbers of each are.
+/// engine/optim/rules.cpp has the formulas and the meaning of each rule's numbers.
 enum class Update : std::uint8_t {
   gradient_descent,
   proximal_gradient_descent,
@@ -286,42 +286,42 @@ constexpr std::size_t most_targets = 4;
 
 struct UpdateArrays {
   std::array<const void*, most_targets> from{};  ///< the value, and the slots in their order
-  std::array<void*, most_targets> to{};          ///< each either the same memory, or another
+  std::array<void*, most_targets> to{};          ///< each is either the same memory or different memory
   const void* gradient = nullptr;
   std::size_t targets = 0;
   bool in_place = false;  ///< all of `to` are `from`
 };
 
 // ---- linear algebra ----
-/// Why there is no answer: pivot number `place` (from 0) is `value`. place −1: there is one.
-struct Flaw {
+/// Why a decomposition failed: pivot `place` (from 0) is `value`. place −1: it succeeded.
+struct NumericalFailure {
   std::int64_t place = -1;
   double value = 0.0;
   explicit operator bool() const { return place >= 0; }
 };
-/// The first matrix of a batch that has one.
-struct MatrixFlaw {
+/// The first matrix of a batch that failed.
+struct MatrixFailure {
   std::int64_t matrix;
-  Flaw flaw;
+  NumericalFailure failure;
 };
-/// The error about it: of "{o}: {i}{m} is not positive definite: pivot {p} is {v}" it makes "cholesky:
-/// input[1, 0] is not positive definite: pivot 2 is -3". Where `batch` has no axes, {m} is nothing.
-struct FlawText {
+/// The pattern of its error message: "{o}: {i}{m} is not positive definite: pivot {p} is {v}" becomes
+/// "cholesky: input[1, 0] is not positive definite: pivot 2 is -3". Without batch axes {m} is empty.
+struct FailureText {
   const char* pattern;
   std::string_view op, input;
   Shape batch;
 };
 
-/// `count` matrices one after another, row-major, of float32 or float64; on the CPU also of complex numbers,
-/// whose transposes are conjugated.
+/// `count` matrices one after another, row-major, of float32 or float64; on the CPU also complex, where
+/// transposing conjugates.
 struct Matrices {
   DType dtype;
   std::int64_t count, rows, columns;
 };
 
-/// Eigenvectors and singular vectors are unique but for their sign. It is chosen so that of a vector's
-/// elements the first one that is not below this share of the largest is positive: no vector that people
-/// write down has an element just there.
+/// Eigenvectors and singular vectors are unique but for their sign. The sign makes the first element that has
+/// at least this share of the largest magnitude positive. The share is an odd number, so that hand-written
+/// vectors have no element close to it.
 constexpr double leading_share = 0.4567;
 
 }  // namespace tapedeck::kernels

@@ -1,4 +1,4 @@
-// The arrays of a recurrent layer as values of one type, and where the rows of a step stand in them: the same
+// The arrays of a recurrent layer as values of one type, and the positions of a step's rows in them, the same
 // on every device.
 #pragma once
 
@@ -31,8 +31,8 @@ struct RecurrentSequences {
         kept(static_cast<T*>(out.kept)) {}
 
   std::int64_t rows() const { return size.batch * size.steps; }
-  /// The row of the first example at the step that comes as number `step`; the next one's is between()
-  /// behind.
+  /// The row of the first example at the step that runs as number `step`; the next example's row is between()
+  /// further.
   std::int64_t first_row(std::int64_t step) const {
     const std::int64_t time = size.reverse ? size.steps - 1 - step : step;
     return size.time_major ? time * size.batch : time;

@@ -1,4 +1,4 @@
-// The CPU's table.
+// The table of CPU kernels.
 #include "engine/backend/backend.h"
 
 #include "engine/cpu/kernels.h"

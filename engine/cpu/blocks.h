@@ -1,4 +1,4 @@
-// parallel_for without the cost of a std::function where the work is small.
+// parallel_for without the cost of a std::function for small work.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ void for_blocks(std::int64_t count, std::int64_t grain, Body&& body) {
   parallel_for(count, grain, std::ref(body));
 }
 
-/// How many work items of `cost` nanoseconds each make a block worth a thread of its own (about 20 µs).
+/// How many work items of `cost` nanoseconds each make a block large enough for a separate thread (about 20
+/// µs).
 constexpr std::int64_t grain_for(double cost) {
   return cost >= 20000.0 ? 1 : static_cast<std::int64_t>(20000.0 / cost);
 }

@@ -1,4 +1,4 @@
-// The loops of vector/*.cpp, in the widest instruction set that this processor has.
+// The table of loops of vector/*.cpp, for the widest instruction set that this processor has.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void*
 /// out[i] = a·x[i] + b·y[i].
 using ScaledSumLoop = void (*)(const void* a, const void* x, const void* b, const void* y, void* out,
                                std::int64_t count);
-/// A step of an optimiser; `numbers` are those of its rule.
+/// One step of an optimiser; `numbers` as its rule defines them.
 using UpdateLoop = void (*)(const UpdateArrays& arrays, const double* numbers, std::int64_t count);
-/// out[i] = exp(a[i] − shift), and the sum of them; the shift is below none of a.
+/// out[i] = exp(a[i] − shift), and their sum; the shift is at least the maximum of a.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
-/// Where a product goes: rows `row` values apart, added to what is there or written over it.
+/// The destination of a product: rows `row` values apart, to be added to or overwritten.
 template <class T>
 struct GemmTarget {
   T* values;
@@ -41,14 +41,14 @@ struct GemmTarget {
 /// One thread's part of a matrix product.
 template <class T>
 struct GemmLoops {
-  std::int64_t tile_rows = 0;  ///< of the result, worked on at once
+  std::int64_t tile_rows = 0;  ///< of the result, computed at once
   std::int64_t panel = 0;      ///< columns of a whole panel of the packed right operand
   std::int64_t padding = 0;    ///< its columns are filled up to a multiple of this
   /// Rows of the left operand (m × k, or stored transposed) in groups of `tile_rows`, filled up with zeros.
   void (*pack_left)(bool transposed, std::int64_t m, std::int64_t k, const T* a, std::int64_t lda,
                     T* to) = nullptr;
-  /// Columns of the right operand (k × n, or stored transposed) in panels, for a left one that is packed or
-  /// stands as it is.
+  /// Columns of the right operand (k × n, or stored transposed) in panels, for a left operand that is packed
+  /// or plain.
   void (*pack_right)(bool transposed, bool plain_left, std::int64_t k, std::int64_t n, const T* b,
                      std::int64_t ldb, T* to) = nullptr;
   /// m × k by k × n; b is packed. `a` has rows `a_row` apart, or is packed.
@@ -56,8 +56,8 @@ struct GemmLoops {
                             T* b, const GemmTarget<T>& c);
   Multiply multiply = nullptr;
   Multiply multiply_packed = nullptr;
-  /// The product of two operands as they stand; `later` values of k follow for the next call. `packed` holds
-  /// a panel, and of a transposed left operand all rows, filled up to whole tiles.
+  /// The product of two unpacked operands; `later` values of k follow for the next call. `packed` holds a
+  /// panel and, for a transposed left operand, all rows, padded to whole tiles.
   void (*multiply_unpacked)(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
                             std::int64_t later) = nullptr;
   /// A matrix of `rows` rows of `count` values, `row` apart, and a contiguous vector.
@@ -72,7 +72,7 @@ struct GemmLoops {
 struct PoolWindow {
   std::int64_t rows, columns, row_step, channels;
 };
-/// The window begins at `source`, or at `target` where that has the image's shape.
+/// The window begins at `source`, or at `target` if that has the image's shape.
 struct PoolingLoops {
   void (*largest)(const void* source, const PoolWindow& window, void* target) = nullptr;
   void (*scatter_to_largest)(const void* source, const PoolWindow& window, const void* gradient,
@@ -81,16 +81,15 @@ struct PoolingLoops {
   void (*scatter_evenly)(const PoolWindow& window, const void* gradient, void* target) = nullptr;
 };
 
-/// Of a block of values, as doubles. `odd` is 0 where all are finite, else NaN; then only `odd` means
-/// something.
+/// Statistics of a block of values, in doubles. `odd` is 0 if all are finite, else NaN; the other fields are
+/// then meaningless.
 struct BlockStatistics {
   double sum, minimum, maximum, odd;
   std::uint64_t zeros, subnormals;
 };
-/// Bins of equal width from twice `low` on. Halves, because the distance of two doubles may be more than a
-/// double holds.
+/// Bins of equal width, from twice `low` on. Halved, because the difference of two doubles may overflow.
 struct BinScale {
-  static constexpr std::int64_t copies = 4;  ///< no increment waits for the one before it
+  static constexpr std::int64_t copies = 4;  ///< so that no increment waits for the previous one
   double low, width;                         ///< of all bins, halved
   double scale;                              ///< bins for each half
   double last;                               ///< the number of the last bin
@@ -98,16 +97,16 @@ struct BinScale {
 };
 struct StatisticsLoops {
   BlockStatistics (*examine)(const void* values, std::int64_t count) = nullptr;
-  /// Whether none is NaN or infinite: of the floating dtypes alone.
+  /// Whether all values are finite; for floating dtypes only.
   bool (*finite)(const void* values, std::int64_t count) = nullptr;
   /// The sum of squared distances from the mean, of finite values.
   double (*spread)(const void* values, std::int64_t count, double mean) = nullptr;
-  /// Adds to `copies` rows of counts, one for each bin and one for what is outside.
+  /// Adds to `copies` rows of counts: one per bin, and one for non-finite values.
   void (*count_bins)(const void* values, std::int64_t count, const BinScale& bins,
                      std::uint32_t* counts) = nullptr;
 };
 
-/// Whether xʸ has a loop that is as fast as a product, where y is the same for all elements.
+/// Whether xʸ, with the same y for all elements, has a loop as fast as a product.
 template <class T>
 constexpr bool is_simple_power(T y) {
   return y == T(2) || y == T(1) || y == T(-1) || y == T(0.5) || (std::is_same_v<T, float> && y == T(3));
@@ -118,8 +117,8 @@ constexpr bool is_simple_power(T y) {
 template <class T>
 using RotationLoop = void (*)(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count,
                               const T* c, const T* s);
-/// Of a bidiagonal matrix, d on its diagonal and e above it: both `step` values apart, −1 for the transposed
-/// matrix with rows and columns in reverse.
+/// Part of a bidiagonal matrix, d on its diagonal and e above it: both `step` values apart; −1 for the
+/// transposed matrix with rows and columns reversed.
 template <class T>
 struct BidiagonalPart {
   T* d;
@@ -137,9 +136,9 @@ struct RotationLoops {
                           T* right_s) = nullptr;
 };
 
-/// One row of a step of a recurrent cell; what each part of `kept` holds stands in recurrent.h. `recurrent`
-/// is the product with the state before; `d_kept`, a gradient of `kept`, may be nullptr. Gradients take `dh`,
-/// that of the step's state, and leave there what passes on to the state before without the recurrent
+/// One row of a step of a recurrent cell; recurrent.h describes the parts of `kept`. `recurrent` is the
+/// product with the previous state; `d_kept`, a gradient of `kept`, may be nullptr. Gradients read `dh`, the
+/// gradient of the step's state, and replace it by what passes to the previous state without the recurrent
 /// product.
 template <class T>
 struct RecurrentLoops {
@@ -181,7 +180,7 @@ template <class T>
 struct NormalGradient {
   T factor, plain, weighted;
 };
-/// Of rows, and of `rows` contiguous rows of `width` columns, each with a mean and a factor of its own.
+/// For one row, and for `rows` contiguous rows of `width` columns, each column with its own mean and factor.
 template <class T>
 struct NormalizationLoops {
   /// Σ (x − mean)².
@@ -224,7 +223,7 @@ struct LoopTable {
   ClipLoop clip[dtype_count] = {};
   ReduceLoop reduce[reduction_count][dtype_count] = {};
   ReduceRowsLoop reduce_rows[reduction_count][dtype_count] = {};
-  /// Of `rows` contiguous rows of `width` elements: at which row the extreme one of each column first stands.
+  /// Of `rows` contiguous rows of `width` elements: the first row that has each column's extreme value.
   using ArgRowsLoop = void (*)(bool largest, const void* values, std::int64_t rows, std::int64_t row_step,
                                std::int64_t width, std::int64_t* out);
   ArgRowsLoop arg_rows[dtype_count] = {};
@@ -250,16 +249,16 @@ struct LoopTable {
   /// Words of the blocks `counter` … `counter + blocks − 1`, four each.
   void (*philox_words)(std::uint64_t key, std::uint64_t counter, std::int64_t blocks,
                        std::uint32_t* words) = nullptr;
-  /// low + u·range of 24 random bits u, from a word each, at most `last`.
+  /// low + u·range with 24 random bits u from one word each, at most `last`.
   void (*uniform_float)(const std::uint32_t* words, std::int64_t count, float low, float range, float last,
                         float* out) = nullptr;
-  /// mean + deviation · normal numbers: pairs of them from pairs of words of their size.
+  /// mean + deviation · normal numbers: pairs of them from pairs of words of the same size.
   using NormalLoop = void (*)(const std::uint32_t* words, std::int64_t pairs, double mean, double deviation,
                               void* out);
   NormalLoop normal_float = nullptr;
   NormalLoop normal_double = nullptr;
-  /// memcpy in vectors: some processors' own string instructions, which memcpy takes for some thousand bytes,
-  /// are ten times slower where source and target stand alike in their pages.
+  /// memcpy with vector instructions: the string instructions that memcpy uses from a few thousand bytes on
+  /// are ten times slower on some processors if source and target have the same offset in their pages.
   void (*copy_bytes)(void* target, const void* source, std::size_t bytes) = nullptr;
   /// Copies without going through the cache. `target` is aligned to 64 bytes.
   void (*stream)(void* target, const void* source, std::size_t bytes) = nullptr;
@@ -268,7 +267,7 @@ struct LoopTable {
 const LoopTable& loops();
 
 enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
-/// The widest one that this processor and this build have.
+/// The widest set that this processor and this build have.
 InstructionSet best_instruction_set();
 /// For tests, which compare the sets: no other thread may run a kernel meanwhile. Throws UnimplementedError
 /// for a set that this processor lacks.

@@ -5,7 +5,7 @@
 
 namespace tapedeck::cpu {
 
-using kernels::Values;  // the recorder has another one
+using kernels::Values;  // not the recorder's Values
 
 #define KERNEL(result, name, parameters) result name parameters;
 #define GPU_KERNEL(...)

@@ -25,8 +25,7 @@ using Body = std::function<void(std::int64_t, std::int64_t)>;
 
 constexpr std::uint64_t closed_bit = std::uint64_t{1} << 32;
 constexpr std::uint64_t inside_mask = closed_bit - 1;
-// How long an idle worker stays awake: an elementwise op on a vector that fits the cache comes and goes in
-// this time.
+// How long an idle worker stays awake: an elementwise op on a vector in the cache takes about this long.
 constexpr auto spin_time = std::chrono::microseconds(40);
 
 constexpr std::int64_t blocks_worth_a_share = 4;
@@ -34,7 +33,7 @@ constexpr std::int64_t blocks_worth_a_share = 4;
 enum class Role : std::uint8_t { none, caller, worker };
 thread_local Role role = Role::none;  ///< of this thread in the job that it works on
 
-/// Ends a worker's block; what the job failed of is told by the thread that has it.
+/// Ends a worker's block; the thread that owns the job reports its error.
 struct JobEnded {};
 
 inline void relax() {
@@ -53,8 +52,8 @@ int available_cores() {
 /// Workers that share the blocks of one job at a time with the thread that has the job. A worker enters an
 /// open job when it gets the processor; the caller never waits for one that has not entered.
 ///
-/// Each begins with a share of its own, blocks side by side, and then helps with the others': memory is read
-/// faster in a few long runs, and a pass over the same data finds some of it in the cache of the same core.
+/// Each begins with its own share of adjacent blocks, and then helps with the others': memory is read faster
+/// in a few long runs, and a pass over the same data finds some of it in the cache of the same core.
 class Pool {
  public:
   /// Never destroyed: its threads end with the process.
@@ -72,7 +71,7 @@ class Pool {
     shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(count));
   }
 
-  /// False where the pool works for somebody else: then the caller does the work alone.
+  /// False if the pool is busy: the caller then does all the work.
   bool run(std::int64_t count, std::int64_t grain, const Body& body) {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
@@ -84,7 +83,7 @@ class Pool {
     share_out((count + grain - 1) / grain);
     error_ = nullptr;
     failed_.store(false, std::memory_order_relaxed);
-    gate_.store(0, std::memory_order_release);  // open, nobody inside
+    gate_.store(0, std::memory_order_release);  // open, no worker inside
     epoch_.fetch_add(1, std::memory_order_release);
     epoch_.notify_all();
     work(0);

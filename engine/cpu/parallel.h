@@ -6,10 +6,10 @@
 
 namespace tapedeck::cpu {
 
-/// Threads that kernels may use, the caller included. Starts at the number of cores that this process may
-/// use.
+/// Threads that kernels may use, the caller included. The default is the number of cores that this process
+/// may use.
 int thread_count();
-/// Throws InvalidArgumentError for less than 1.
+/// Throws InvalidArgumentError for a count below 1.
 void set_thread_count(int count);
 
 /// Runs `body(begin, end)` over [0, count) in blocks of `grain` (the last may be shorter), on several
@@ -19,9 +19,9 @@ void set_thread_count(int count);
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t)>& body);
 
-/// For long work, inside a block or outside of any: throws where it has to end. On the thread that runs the
-/// op that is Interrupted, where the user interrupted; on a worker, where another block of its job has
-/// thrown. Costs some 30 ns: to be called about once in a millisecond.
+/// For long work, inside a block or outside: throws if the work must end. On the thread that runs the op it
+/// throws Interrupted if the user interrupted; on a worker it throws if another block of its job has thrown.
+/// Costs about 30 ns: to be called about once per millisecond.
 void check_stop();
 
 }  // namespace tapedeck::cpu

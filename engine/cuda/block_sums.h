@@ -1,4 +1,4 @@
-// Sums over the threads of a block, in an order that depends on its size alone.
+// Sums over the threads of a block, in an order that depends only on the block's size.
 #pragma once
 
 #include "engine/cuda/launch.h"
@@ -8,7 +8,7 @@ namespace tapedeck::cuda {
 constexpr unsigned whole_warp = 0xffffffffU;
 constexpr int most_warps = 32;
 
-/// Every thread of the block calls it, and gets the result. `shared` has room for `most_warps` values.
+/// Every thread of the block calls this and gets the result. `shared` has room for `most_warps` values.
 template <class T, class Join>
 __device__ T join_block(T value, T* shared, Join join) {
   for (int bits = warpSize / 2; bits > 0; bits /= 2)
@@ -29,7 +29,7 @@ struct Plus {
     return a + b;
   }
 };
-/// NaN where one of them is.
+/// NaN if either operand is.
 struct Larger {
   template <class T>
   __device__ T operator()(T a, T b) const {
@@ -46,12 +46,12 @@ __device__ T block_maximum(T value, T* shared) {
   return join_block(value, shared, Larger());
 }
 
-/// Threads of a block that works on a row of `count` values.
+/// The number of threads of a block that processes a row of `count` values.
 inline int threads_for_row(std::int64_t count) {
   return count <= 128 ? 32 : count <= 1024 ? 128 : 256;
 }
 
-/// A block for each row, as long as there are not too many of them: then blocks go on in steps of the grid.
+/// A block for each row; if there are too many rows, blocks continue in steps of the grid.
 inline Grid grid_of_rows(std::int64_t rows, std::int64_t count) {
   return {.blocks = rows, .threads = threads_for_row(count), .cooperation = Cooperation::block};
 }

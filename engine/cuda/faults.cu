@@ -45,9 +45,9 @@ void Faults::throw_found() {
       fail<OutOfRangeError>(message.what, "[", place, "] holds ", value, ", ", message.rest);
     case FaultMessage::Kind::repeated:
       fail<InvalidArgumentError>(message.what, ": ", value, ", at ", place);
-    case FaultMessage::Kind::flaw:
+    case FaultMessage::Kind::matrix:
       throw InvalidArgumentError(
-          told({message.what.c_str(), {}, {}, Shape(message.batch)}, {place, {value, amount}}));
+          failure_message({message.what.c_str(), {}, {}, Shape(message.batch)}, {place, {value, amount}}));
     case FaultMessage::Kind::text:
       throw InvalidArgumentError(message.what);
   }
@@ -62,7 +62,7 @@ Report report_later(const FaultMessage& message) {
 void throw_faults(Stream& waited) {
   if (waited.faults) waited.faults->throw_found();
   throw_faults_of_ended(waited);
-  // What was read may have come from another device.
+  // The values read may have come from another device.
   for (Stream* other : streams_of_thread()) {
     if (!other || other == &waited || !other->faults || !other->faults->found()) continue;
     wait_for_all(*other);

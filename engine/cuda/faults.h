@@ -1,6 +1,5 @@
-// What kernels find wrong with their arguments, for the thread that started them: it hears of it when it
-// waits for a device the next time. What a thread leaves behind that has ended, those hear that use its
-// results.
+// Errors that kernels find in their arguments, reported to the thread that started them when it next waits
+// for a device. Errors left by a thread that has ended are reported to the threads that use its results.
 #pragma once
 
 #include <compare>
@@ -14,21 +13,22 @@
 
 namespace tapedeck::cuda {
 
-/// In memory of the host that the device can write.
+/// In host memory that the device can write.
 struct Fault {
-  int lock;                ///< of whoever writes
-  int message;             ///< its number; 0: nothing is wrong
-  long long place, value;  ///< what was found first
-  double amount;           ///< and more of it
+  int lock;                ///< held by the writer
+  int message;             ///< its number; 0: no error
+  long long place, value;  ///< the first error
+  double amount;           ///< additional value
 };
 
-/// What the error says, besides the place and the value that the kernel gives.
+/// The error message, except the place and the value, which the kernel supplies.
 struct FaultMessage {
   enum class Kind : std::uint8_t {
     index,     ///< OutOfRangeError: `what`[place] is value; must be in [low, high)
     slice,     ///< OutOfRangeError: `what`[place] holds value, `rest`
     repeated,  ///< InvalidArgumentError: `what`: value, at place
-    flaw,      ///< InvalidArgumentError: `what`, a FlawText's pattern; place, value and amount: a MatrixFlaw
+    matrix,    ///< InvalidArgumentError: `what`, a FailureText's pattern; place, value and amount: a
+               ///< MatrixFailure
     text       ///< InvalidArgumentError: `what`
   };
   Kind kind;
@@ -40,12 +40,12 @@ struct FaultMessage {
   auto operator<=>(const FaultMessage&) const = default;
 };
 
-/// The way of one kernel to the fault; kernels take it by value.
+/// A kernel's handle for reporting a fault; kernels take it by value.
 struct Report {
   Fault* fault;
   int message;
 
-  /// For one thread of a block. What an op with another message found stays, and so does a lower place.
+  /// Called by one thread of a block. Does not replace a fault of another message, or one at a lower place.
   __device__ void operator()(long long place, long long value, double amount = 0) const {
     while (atomicCAS(&fault->lock, 0, 1) != 0) {
     }
@@ -81,11 +81,12 @@ class Faults {
   Faults();
   Report report(const FaultMessage& message);
   bool found() const;
-  /// Where a kernel that is done has found something; it is forgotten then.
+  /// Throws and clears the fault of a finished kernel, if there is one.
   void throw_found();
 
  private:
-  static constexpr std::size_t most_messages = 4096;  ///< texts may name a step: they are not kept for ever
+  static constexpr std::size_t most_messages =
+      4096;  ///< texts may name a step, so they cannot be kept forever
 
   Fault* of_host_ = nullptr;
   Fault* of_device_ = nullptr;
@@ -96,7 +97,7 @@ class Faults {
 
 /// Of the calling thread's stream on the current device.
 Report report_later(const FaultMessage& message);
-/// What the calling thread is to hear, which has just waited for the stream.
+/// Throws the faults for the calling thread, which has just waited for the stream.
 void throw_faults(Stream& waited);
 
 }  // namespace tapedeck::cuda

@@ -20,8 +20,8 @@ Handles& handles_on(Stream& stream) {
   return *stream.handles;
 }
 
-/// Where an error of CUDA's that came late is behind it, this is told. The libraries have runtimes of their
-/// own, so the last error of this one may not know.
+/// Reports the asynchronous CUDA error behind it, if there is one. The libraries have runtimes of their own,
+/// so the last error of this one may not know.
 void check_behind(const char* what) {
   check(cudaGetLastError(), what);
   const cudaError_t state = cudaStreamQuery(current_stream().handle);
@@ -31,7 +31,8 @@ void check_behind(const char* what) {
     cudaGetLastError();
 }
 
-/// Of a library: its status `lacking` says that it got no memory, which is asked for once more then.
+/// Calls a library function; if its status is `lacking` (out of memory), frees cached memory and retries
+/// once.
 template <class Status, class Create>
 void create(const char* name, Status lacking, Create create) {
   Status status = create();
@@ -47,14 +48,13 @@ void create(const char* name, Status lacking, Create create) {
 void check_library(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   check_behind(what);
-  if (status == CUBLAS_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuBLAS needs memory of its own");
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuBLAS needs memory");
   throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
 }
 void check_library(cusolverStatus_t status, const char* what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
   check_behind(what);
-  if (status == CUSOLVER_STATUS_ALLOC_FAILED)
-    refuse_memory(current_device(), "cuSOLVER needs memory of its own");
+  if (status == CUSOLVER_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuSOLVER needs memory");
   throw DeviceError(std::string(what) + " failed: status " + std::to_string(static_cast<int>(status)) +
                     " of cuSOLVER");
 }
@@ -66,7 +66,7 @@ cublasHandle_t products_handle() {
     if (!own.products)
       create("cublasCreate", CUBLAS_STATUS_ALLOC_FAILED, [&] { return cublasCreate(&own.products); });
     check_library(cublasSetStream(own.products, stream.handle), "cublasSetStream");
-    // Else sums of halves may be joined as halves.
+    // Otherwise partial sums of halves may be combined in half precision.
     const auto mode =
         static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     check_library(cublasSetMathMode(own.products, mode), "cublasSetMathMode");

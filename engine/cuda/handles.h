@@ -24,7 +24,7 @@ Solver solver();
 
 cudaDataType_t library_type(DType dtype);
 /// An extent as the libraries' 32-bit functions take it. Throws UnimplementedError for "`what` with `name` =
-/// …" where it is larger.
+/// …" if it is larger.
 int small_extent(std::int64_t extent, const char* what, const char* name);
 
 }  // namespace tapedeck::cuda

@@ -1,4 +1,4 @@
-// Counting in kernels.
+// Index arithmetic in kernels.
 #pragma once
 
 #include <bit>
@@ -9,8 +9,8 @@
 
 namespace tapedeck::cuda {
 
-/// Calls `f(std::int32_t{})` where numbers up to `most` fit with room for a step of a grid behind them, else
-/// `f(std::int64_t{})`: a GPU multiplies and divides 64 bits many times slower.
+/// Calls `f(std::int32_t{})` if numbers up to `most` plus a step of a grid fit, else `f(std::int64_t{})`:
+/// 64-bit multiplication and division are many times slower on a GPU.
 template <class F>
 void visit_index(std::int64_t most, F&& f) {
   if (most <= std::numeric_limits<std::int32_t>::max() / 2)
@@ -19,9 +19,8 @@ void visit_index(std::int64_t most, F&& f) {
     f(std::int64_t{});
 }
 
-/// A number that others, not below 0, are divided by: of 32 bits by way of a multiplication (Granlund and
-/// Montgomery, "Division by Invariant Integers using Multiplication", 1994, for numbers below 2³¹). 0 counts
-/// as 1.
+/// A divisor of non-negative numbers; 32-bit division uses multiplication (Granlund and Montgomery, "Division
+/// by Invariant Integers using Multiplication", 1994, for numbers below 2³¹). 0 counts as 1.
 template <class Index>
 class Divisor {
  public:

@@ -1,6 +1,6 @@
-// The kernels of GPUs: the functions of backend/kernel_list.h, which says what each computes. A family stands
-// in the file that has the CPU's name: reduce.cu has what cpu/loops/reduce.cpp has. They go to the device of
-// the op that runs on the calling thread (current_device()).
+// The GPU kernels: the functions of backend/kernel_list.h, which says what each computes. Each family is in
+// the file with the CPU's name: reduce.cu corresponds to cpu/loops/reduce.cpp. They run on the device of the
+// calling thread's op (current_device()).
 #pragma once
 
 #include "engine/backend/backend.h"
@@ -13,7 +13,7 @@ using namespace kernels;
 #define CPU_KERNEL(...)
 #include "engine/backend/kernel_list.h"
 
-/// The table that holds them, the same for each GPU.
+/// The table of these kernels, the same for each GPU.
 extern const Backend kernel_table;
 
 }  // namespace tapedeck::cuda

@@ -1,5 +1,5 @@
-// Reductions in the CPU's pattern of lanes (cpu/vector/reduce.cpp), so that they have its bits: a warp holds
-// its four vectors.
+// Reductions in the CPU's lane pattern (cpu/vector/reduce.cpp), so that results are bit-identical: a warp
+// holds its four vectors.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tapedeck::cuda {
 
-/// Whole numbers are reduced unsigned, so that overflow wraps around.
+/// Integers are reduced as unsigned ones, so that overflow wraps around.
 struct Sum {
   template <class T>
   static constexpr T neutral = T(0);
@@ -67,8 +67,8 @@ struct All {
   }
 };
 
-/// What one thread of a warp holds of the lanes. All threads of the warp call its functions together; get(i)
-/// is element i of the row.
+/// One thread's part of a warp's lanes. All threads of the warp call its functions together; get(i) is
+/// element i of the row.
 template <class T, class F>
 struct Lanes {
   static constexpr int vector = kernels::lane_vector_bytes / (sizeof(T) == 8 ? 8 : 4);  ///< elements
@@ -106,7 +106,8 @@ struct Lanes {
     return fold(sums[0], lane, vector / 2, i, count, get);
   }
 
-  /// Lanes from `half` on with those before them, and so on down; on the way the elements from i on.
+  /// Combines lanes from `half` on with those before them, and so on down; adds the elements from i on in
+  /// between.
   template <class Get>
   __device__ __forceinline__ static T fold(T sum, int lane, int half, std::int64_t i, std::int64_t count,
                                            Get get) {
@@ -121,8 +122,8 @@ struct Lanes {
   }
 };
 
-/// The same lanes in half a warp, whose threads hold those side by side and so can load packs: a warp has two
-/// rows at a time.
+/// The same lanes in half a warp, whose threads hold adjacent ones and so can load packs: a warp processes
+/// two rows at a time.
 template <class T, class F>
 struct PackedLanes {
   static constexpr int step = Lanes<T, F>::step;
@@ -134,7 +135,7 @@ struct PackedLanes {
     for (T& sum : sums.values) sum = F::template neutral<T>;
   }
 
-  /// The half that the thread is in, and the first of its lanes.
+  /// The thread's half of the warp, and its first lane.
   __device__ __forceinline__ static int half() { return lane_number() / threads; }
   __device__ __forceinline__ static int first() { return lane_number() % threads * own; }
 
@@ -150,7 +151,7 @@ struct PackedLanes {
     for (int k = 0; k < own; ++k) sums.values[k] = F::combine(sums.values[k], next.values[k]);
   }
 
-  /// The lanes of one half, to be finished by the whole warp.
+  /// The lanes of one half, for the whole warp to finish.
   __device__ __forceinline__ Lanes<T, F> of_half(int which) const {
     Lanes<T, F> lanes;
     const int lane = lane_number();
@@ -174,8 +175,8 @@ __device__ __forceinline__ T reduce_in_lanes(std::int64_t count, Get get) {
   return lanes.finish(whole, count, get);
 }
 
-/// The same by `group` threads for each row, a power of two, fewer than a warp: all of a vector (then the row
-/// is shorter than a step), or not more than there are elements and more than half of that.
+/// The same with `group` threads per row, a power of two below a warp: as many as a vector has (for a row
+/// shorter than a step), or else more than half as many as there are elements but not more.
 template <class T, class F, class Get>
 __device__ __forceinline__ T reduce_in_group(int group, std::int64_t count, Get get) {
   const int lane = lane_number() % group;

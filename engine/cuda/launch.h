@@ -1,14 +1,13 @@
-// The one way in which kernels start.
+// The only way to launch kernels.
 //
 // Under nvcc it is a launch on the calling thread's stream. The tests compile the same sources with the
 // host's compiler against an emulation (tests/cuda/emulation), where it runs the blocks one after another on
-// the CPU, late, as a stream would.
+// the CPU, later, as a stream would.
 //
 // What kernels may use: threadIdx, blockIdx, blockDim, gridDim; `__shared__` variables of fixed size, and
 // shared_memory<T>() for a size given at the launch; __syncthreads(), __syncwarp(), the __shfl…_sync
-// functions,
-// __ballot_sync() (with Cooperation::block); atomicAdd, atomicMax, atomicMin, atomicCAS, atomicExch. Which of
-// CUDA's own functions are there stands in tests/cuda/emulation/syntax.h.
+// functions, __ballot_sync() (with Cooperation::block); atomicAdd, atomicMax, atomicMin, atomicCAS,
+// atomicExch. tests/cuda/emulation/syntax.h lists the available CUDA functions.
 #pragma once
 
 #include <algorithm>
@@ -21,22 +20,21 @@
 
 namespace tapedeck::cuda {
 
-/// none: its threads never wait for one another. The emulation then needs no fiber for each, and a barrier is
-/// an error.
+/// none: threads never wait for each other. The emulation then needs no fiber per thread, and a barrier is an
+/// error.
 enum class Cooperation { none, block };
 
-/// More blocks than `most_blocks` are cut down to it: a kernel that may have more goes on in steps of
-/// gridDim.x.
+/// `blocks` is limited to `most_blocks`: a kernel that may have more continues in steps of gridDim.x.
 struct Grid {
   std::int64_t blocks = 1;
-  int threads = 256;             ///< of a block, up to 1024; a multiple of 32 where they cooperate
+  int threads = 256;             ///< of a block, up to 1024; a multiple of 32 if they cooperate
   std::size_t shared_bytes = 0;  ///< for shared_memory<T>(); up to 48 KiB, or what the device allows
   Cooperation cooperation = Cooperation::none;
 };
 constexpr std::int64_t most_blocks = 0x7fffffff;
 
-/// Enough blocks for `count` elements, `each` to a thread, and not more than keep a GPU busy: for kernels
-/// whose threads go on in steps of the whole grid.
+/// Enough blocks for `count` elements, `each` per thread, but no more than keep a GPU busy: for kernels with
+/// grid-stride loops.
 inline Grid grid_for(std::int64_t count, int each = 1, int threads = 256) {
   const std::int64_t block = std::int64_t{threads} * each;
   return {.blocks = std::min<std::int64_t>((count + block - 1) / block, 1 << 16), .threads = threads};
@@ -62,7 +60,7 @@ __device__ __forceinline__ T* shared_memory() {
 }
 
 /// Starts `kernel`, a __global__ function that takes its parameters by value, on the calling thread's stream
-/// on the current device. No block: nothing. `name` is a literal, which errors that come late name.
+/// on the current device. Does nothing for zero blocks. `name` is a literal, for asynchronous errors.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, const Grid& grid, void (*kernel)(Parameters...),
             const Arguments&... arguments) {

@@ -124,9 +124,8 @@ void* pinned_memory(std::size_t bytes, unsigned flags) {
   const cudaError_t error = cudaHostAlloc(&memory, bytes, flags);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw ResourceExhaustedError(
-        "needs " + readable_bytes(bytes) +
-        " of the host's memory for copies from and to GPUs, which the system does not give");
+    throw ResourceExhaustedError("needs " + readable_bytes(bytes) +
+                                 " of host memory for copies from and to GPUs, which is not available");
   }
   check(error, "pinned memory of the host");
   return memory;
@@ -148,7 +147,7 @@ void GpuMemory::free(DeviceBlock* device_block) noexcept {
     if (block->behind) block->behind->before = block->before;
   }
   if (is_lost()) return;
-  // Where the device is broken, somebody else is told.
+  // If the device is broken, another call reports it.
   try {
     for (Stream* user : block->users) wait_again(*block->home, *user);
     check(cudaFreeAsync(block->data, block->home->handle), "giving memory back");

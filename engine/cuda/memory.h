@@ -12,14 +12,14 @@
 
 namespace tapedeck::cuda {
 
-/// A piece of it; `users` are the streams that work with it besides the one that it was made on.
+/// A block of it; `users` are the streams that use it besides its home stream.
 struct Block final : DeviceBlock {
-  const char* op = nullptr;  ///< that made it; nullptr: none did
+  const char* op = nullptr;  ///< that allocated it; nullptr: none
   Stream* home = nullptr;
   std::atomic<bool> shared = false;
   std::mutex mutex;
   std::vector<Stream*> users;
-  Block* before = nullptr;  ///< in the list of what is held
+  Block* before = nullptr;  ///< in the list of held blocks
   Block* behind = nullptr;
 };
 
@@ -46,11 +46,11 @@ class GpuMemory final : public DeviceMemory {
   void trim() override;
 
   int device() const { return device_; }
-  /// "tensors hold 2 pieces, the largest of 8.0 MiB (by matmul), 1.0 MiB"; empty where they hold nothing.
+  /// "tensors hold 2 pieces, the largest of 8.0 MiB (by matmul), 1.0 MiB"; empty if they hold nothing.
   std::string holders() const;
 
  private:
-  /// Waits for the calling thread's stream, without the host language's lock, and throws what it finds.
+  /// Waits for the calling thread's stream, without the host language's lock, and throws its faults.
   void wait(Stream& stream);
 
   int device_;
@@ -59,21 +59,21 @@ class GpuMemory final : public DeviceMemory {
   cudaMemPool_t pool_ = nullptr;
 
   mutable std::mutex mutex_;
-  Block* held_ = nullptr;  ///< the list of what is held
+  Block* held_ = nullptr;  ///< the list of held blocks
   std::uint64_t in_use_ = 0, peak_ = 0;
 };
 
-/// The device's, which the engine has been told of.
+/// The memory of a device that is registered with the engine.
 GpuMemory& memory_of(int device);
-/// nullptr where it has not.
+/// nullptr if it is not registered.
 GpuMemory* find_memory(int device);
 
-/// Memory of the stream's device, in the stream's order. Where there is too little, what the device's pool
-/// keeps goes back first; then refuse_memory("`what`needs 12 MiB").
+/// Allocates memory of the stream's device, in stream order. If there is too little, returns the pool's
+/// cached memory to the device first; then refuse_memory("`what`needs 12 MiB").
 void* take_memory(Stream& stream, std::size_t bytes, const char* what);
 /// Throws ResourceExhaustedError: "`wanted`, /gpu:0 has …".
 [[noreturn]] void refuse_memory(int device, const std::string& wanted);
-/// What is freed comes back when the device has got there, and what the pool keeps goes back to the device.
+/// Waits until pending frees are complete, and returns the pool's cached memory to the device.
 void make_room(int device);
 
 }  // namespace tapedeck::cuda

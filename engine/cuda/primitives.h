@@ -1,13 +1,12 @@
-// Work on whole arrays that others have written well: CUB's under nvcc. In the emulation plain code stands on
-// the stream.
+// Library primitives on whole arrays: CUB's under nvcc. The emulation runs plain code on the stream.
 #pragma once
 
 #include <cstdint>
 
 namespace tapedeck::cuda {
 
-/// Sorts pairs by the lowest `bits` bits of their keys; pairs of one key keep their order. The results go to
-/// other arrays than the inputs. Key: std::uint32_t or std::uint64_t.
+/// Sorts pairs by the lowest `bits` bits of their keys; pairs with equal keys keep their order. Results and
+/// inputs are different arrays. Key: std::uint32_t or std::uint64_t.
 template <class Key>
 void sort_pairs(const Key* keys, const std::uint32_t* values, Key* sorted_keys, std::uint32_t* sorted_values,
                 std::int64_t count, int bits = 8 * sizeof(Key));

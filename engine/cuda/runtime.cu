@@ -40,7 +40,7 @@ Loss& loss() {
   return *instance;
 }
 
-/// Everything on it is done, and what went wrong was told: its next thread hears of its own faults alone.
+/// All its work is done, and its faults are reported: the next thread gets only its own faults.
 bool is_done(const Stream& stream) {
   if (cudaStreamQuery(stream.handle) != cudaSuccess) {
     cudaGetLastError();
@@ -181,7 +181,7 @@ bool loses_the_device(cudaError_t error) {
   // 999: cudaErrorUnknown
   if (getpid() != process && (error == cudaErrorInitializationError || static_cast<int>(error) == 999))
     text = std::string(what) +
-           " failed: a process that was forked from one that has GPUs cannot use them; start it anew "
+           " failed: a process that was forked from one that has GPUs cannot use them; start a new process "
            "(multiprocessing: set_start_method(\"spawn\"))";
   if (!loses_the_device(error)) throw DeviceError(text);
   if (device >= 0) text += in_flight(device);

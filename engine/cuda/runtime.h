@@ -1,6 +1,6 @@
-// What stands between the kernels and CUDA's runtime: errors as the engine's, and the streams.
+// The layer between the kernels and CUDA's runtime: the engine's errors, and streams.
 //
-// The header is NVIDIA's under nvcc; the tests have one of the same name (tests/cuda/emulation).
+// cuda_runtime.h is NVIDIA's under nvcc; the tests have their own (tests/cuda/emulation).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,19 +19,18 @@
 
 namespace tapedeck::cuda {
 
-/// What happened on a GPU and cannot be undone, or what its runtime refuses.
+/// An unrecoverable error on a GPU, or an error of its runtime.
 struct DeviceError : InternalError {
   using InternalError::InternalError;
 };
 
-/// Throws a DeviceError that names `what` was to be done. After some errors CUDA refuses whatever the process
-/// asks for: the first one of these names the ops in flight, the engine is told of it, and it is thrown again
-/// by each later call.
+/// Throws a DeviceError that says `what` failed. After some errors CUDA refuses all further calls of the
+/// process: the first of these errors names the ops in flight and is reported to the engine, and every later
+/// call throws it again.
 void check(cudaError_t error, const char* what);
-/// The same for what is asked of a device that is not the calling thread's current one, but nothing is
-/// thrown.
+/// The same for a call on a device that is not the calling thread's current one, without throwing.
 void note_error(cudaError_t error, const char* what, int device) noexcept;
-/// Whether there was such an error: what can do without CUDA does so then.
+/// Whether there was such an error; callers then avoid CUDA where they can.
 bool is_lost() noexcept;
 
 class Faults;
@@ -39,18 +38,18 @@ struct Handles;
 class Spans;
 class Staging;
 
-/// The order of a thread's work on a device. Lives as long as the process: when its thread has ended and its
-/// work is done and told, another thread may have it.
+/// A thread's stream on a device. Lives as long as the process: when its thread has ended and its work is
+/// done and reported, another thread may reuse it.
 struct Stream {
   int device = 0;
   cudaStream_t handle = nullptr;
-  /// Grows behind each piece of work that is put on it, so that others know whether they have waited already.
+  /// Incremented after each piece of work, so that others know whether they have already waited for it.
   std::atomic<std::uint64_t> work{0};
-  /// A kernel, by the op that it works for; nullptr: for none.
+  /// A kernel launch, with the op for which it runs; nullptr: none.
   struct Started {
     std::atomic<const char*> op, kernel;
   };
-  /// The last ones that were started, of `kernel_count`; the first `kernels_done` of all have ended well.
+  /// The most recent of `kernel_count` launches; the first `kernels_done` of all have succeeded.
   static constexpr std::size_t remembered = 8;
   std::array<Started, remembered> kernels{};
   std::atomic<std::uint64_t> kernel_count{0}, kernels_done{0};
@@ -58,44 +57,45 @@ struct Stream {
   void note_work() { work.store(work.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   void note_kernel(const char* name);
 
-  // Of whoever waits for it.
+  // Used by the waiting thread.
   std::mutex mutex;
   cudaEvent_t tail = nullptr;
 
-  /// A thread has it.
+  /// Whether a thread owns it.
   std::atomic<bool> owned{true};
 
-  // Of the thread that has the stream; each is made when it is needed first.
+  // Used by the thread that owns the stream; created on first use.
   Staging* staging = nullptr;
   Faults* faults = nullptr;
   Handles* handles = nullptr;
-  /// Those whose results it uses and that no thread has any more: nobody else tells what went wrong on them.
+  /// Streams whose results it uses and that no thread owns any more, so that this thread must report their
+  /// errors.
   std::vector<Stream*> ended;
 
   /// nullptr until the first span.
   std::atomic<Spans*> spans{nullptr};
 };
 
-/// Of all threads; each lives as long as the process.
+/// The streams of all threads; each lives as long as the process.
 std::vector<Stream*> all_streams(int device);
 /// Waits for the calling thread's stream, without the host language's lock.
 void wait_for_all(Stream& stream);
 
-/// The calling thread's on the device; makes the device CUDA's current one. Whoever puts work on it calls
-/// note_work() then.
+/// The calling thread's stream on the device; makes the device CUDA's current one. Call note_work() after
+/// queuing work on it.
 Stream& stream_of(int device);
-/// The calling thread's on each device; nullptr where it has none.
+/// The calling thread's stream on each device; nullptr if it has none.
 std::span<Stream* const> streams_of_thread();
-/// `later`, the calling thread's, goes on when what is on `earlier` now is done. It does not wait again for
-/// what it has waited for already.
+/// Makes `later`, the calling thread's stream, wait for the work now queued on `earlier`, unless it has
+/// already waited for it.
 void wait_for(Stream& later, Stream& earlier);
-/// The calling thread, whose stream `later` is, uses what was made on `maker`: where no thread has that any
-/// more, it hears of the faults there.
+/// The calling thread, which owns `later`, uses results of `maker`: if no thread owns that any more, its
+/// faults are reported to this thread.
 void hear_of(Stream& later, Stream& maker);
-/// Throws what threads that have ended have left on streams that the calling thread's waited for.
+/// Throws the faults that ended threads left on streams for which the calling thread's stream waited.
 void throw_faults_of_ended(Stream& stream);
 
-/// The device that work goes to: of the innermost OnDevice, else where the op was placed.
+/// The device for new work: that of the innermost OnDevice, else where the op was placed.
 int current_device();
 class OnDevice {
  public:
@@ -111,8 +111,8 @@ inline Stream& current_stream() {
   return stream_of(current_device());
 }
 
-/// The current stream, as a call of CUDA's takes it: `cudaMemsetAsync(…, stream())`. Notes the work when the
-/// expression ends, so it is not to be kept as a cudaStream_t.
+/// The current stream as an argument of a CUDA call: `cudaMemsetAsync(…, stream())`. Notes the work when the
+/// full expression ends, so do not store it as a cudaStream_t.
 class Submission {
  public:
   explicit Submission(Stream& stream) : stream_(stream) {}
@@ -127,13 +127,13 @@ inline Submission stream() {
   return Submission(current_stream());
 }
 
-/// `later` goes on when what is on `earlier` now is done; of any thread.
+/// Makes `later` wait for the work now queued on `earlier`; streams of any thread.
 void wait_again(Stream& later, Stream& earlier);
 
-/// What the engine gave.
+/// The callbacks that the engine provided.
 const GpuHost& host();
 void set_host(const GpuHost& host);
-/// The engine's tensor_float_32_allowed(); false where kernels run without it, in their tests.
+/// The engine's tensor_float_32_allowed(); false in the kernels' tests, which run without the engine.
 bool rounds_to_tensor_float_32();
 
 /// Calls `wait(context)` without the host language's lock.
@@ -158,11 +158,11 @@ void unlocked(Wait&& wait, const char* what) {
 void set_devices(std::span<const int> cuda_devices);
 int cuda_device(int device);
 
-/// Memory of the host that devices can read and write. Lives as long as the process.
+/// Host memory that devices can read and write. Lives as long as the process.
 void* pinned_memory(std::size_t bytes, unsigned flags);
 
-/// Memory for a kernel's own use, of the current device and stream: whatever comes later on the stream gets
-/// it again. Aligned to 256 bytes. Throws ResourceExhaustedError as GpuMemory::allocate().
+/// Temporary memory for kernels, on the current device and stream: later work on the stream may reuse it.
+/// Aligned to 256 bytes. Throws ResourceExhaustedError as GpuMemory::allocate().
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes);

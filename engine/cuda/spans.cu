@@ -81,7 +81,7 @@ void Spans::note_idle(Stream& stream) {
   refer_to_now(stream);
 }
 
-/// That something is not ready yet is no error of anybody's.
+/// "Not ready" is not an error.
 bool Spans::failed_for_good(cudaError_t error) {
   if (error == cudaErrorNotReady)
     cudaGetLastError();
@@ -98,7 +98,7 @@ bool Spans::times_of(Span& span, DeviceSpan& found) {
   cudaError_t told = cudaEventQuery(span.end);
   if (told == cudaSuccess) told = cudaEventElapsedTime(&length, span.begin, span.end);
   if (told != cudaSuccess) return failed_for_good(told);
-  // Nobody has seen the stream idle yet: the first span cannot have begun before the host called it.
+  // There is no reference event yet: the first span cannot have begun before the host queued it.
   if (!reference_.event) adopt(std::exchange(span.begin, nullptr), span.called_ns, span.place);
   if (reference_.place != span.place) {
     const bool later = span.place > reference_.place;

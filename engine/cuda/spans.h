@@ -1,8 +1,8 @@
-// When a stream did what: spans of its work between two events, whose times are asked for when the device is
-// done with them.
+// Timing of a stream's work: spans between two events, whose times are queried when the device has finished
+// them.
 //
-// Events know nothing of the host's time. A reference, an event that was recorded while the stream had
-// nothing to do, happened when the host recorded it; the spans' begins are counted from there.
+// Events have no host time. A reference event, recorded while the stream was idle, happened when the host
+// recorded it; begins of spans are measured from it.
 #pragma once
 
 #include <deque>
@@ -15,26 +15,26 @@
 
 namespace tapedeck::cuda {
 
-/// Of one stream, whose thread calls all but collect(). Nothing here waits for the device.
+/// The spans of one stream, whose thread calls everything except collect(). Never waits for the device.
 class Spans {
  public:
-  /// Whatever the stream is given until end() of the same tag. False: too many are under way.
+  /// Begins a span, which lasts until end() with the same tag. False: too many are open.
   bool begin(Stream& stream, std::uint64_t tag, std::int64_t (*clock)());
   void end(Stream& stream, std::uint64_t tag);
-  /// The stream has just been waited for.
+  /// The thread has just waited for the stream.
   void note_idle(Stream& stream);
-  /// By any thread: those that have got their times since.
+  /// From any thread: delivers the spans whose times became known.
   void collect(const std::function<void(const DeviceSpan&)>& take);
 
  private:
-  /// Under way at once: from `many` on it is asked which are done.
+  /// Limits of open spans: from `many` on it checks which are done.
   static constexpr std::size_t many = 4096, most = 16 * many;
 
   struct Span {
     std::uint64_t tag = 0;
     std::int64_t called_ns = 0;  ///< when the host began it
     std::uint64_t place = 0;
-    cudaEvent_t begin = nullptr, end = nullptr;  ///< no end: the thread is still at it
+    cudaEvent_t begin = nullptr, end = nullptr;  ///< no end: the span is still open
     bool failed = false;
   };
   struct Reference {

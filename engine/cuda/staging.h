@@ -1,5 +1,4 @@
-// Values on their way to a GPU and back, through pinned memory of the host, which the device reads and writes
-// by itself.
+// Transfers to a GPU and back through pinned host memory, which the device reads and writes directly.
 #pragma once
 
 #include <array>
@@ -10,13 +9,13 @@
 
 namespace tapedeck::cuda {
 
-/// Of one stream, whose thread calls it.
+/// For one stream, called by its thread.
 class Staging {
  public:
-  /// Puts a copy on the stream; the host's memory may change then. Waits only where the device is
-  /// `most_parts` behind.
+  /// Queues a copy on the stream; the source may change afterwards. Waits only if the device is `most_parts`
+  /// behind.
   void write(Stream& stream, const void* from, void* to, std::size_t bytes);
-  /// Waits until the values are there, without the host language's lock.
+  /// Waits until the values have arrived, without the host language's lock.
   void read(Stream& stream, const void* from, void* to, std::size_t bytes);
 
  private:
@@ -24,17 +23,17 @@ class Staging {
 
   struct Part {
     std::byte* memory = nullptr;
-    cudaEvent_t done = nullptr;  ///< the device has read, or written, it
+    cudaEvent_t done = nullptr;  ///< when the device has read, or written, it
   };
   static Part make_part();
   void next_part(Stream& stream);
-  /// By a part behind `part_`. False: it has all that it may have, or that the system gives.
+  /// Adds a part after `part_`. False: it is at its limit, or the system has no more memory.
   bool grow();
   cudaError_t read_parts(Stream& stream, const std::byte* from, std::byte* to, std::size_t bytes);
 
-  /// A ring: the one behind `part_` has waited longest. It grows where that is not read yet.
+  /// A ring: the part after `part_` is the oldest. It grows if the device has not read that yet.
   std::vector<Part> written_;
-  std::size_t part_ = 0, used_ = 0;  ///< the part that is being filled, and how far
+  std::size_t part_ = 0, used_ = 0;  ///< the part being filled, and how far
 
   std::array<Part, most_ahead> read_{};
 };

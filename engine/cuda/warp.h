@@ -1,4 +1,4 @@
-// What the 32 threads of a warp do together.
+// Cooperation of the 32 threads of a warp.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ __device__ __forceinline__ std::int64_t warp_count() {
   return thread_count() / warp_lanes;
 }
 
-/// Enough warps for `count` tasks, and not more than keep a GPU busy: for kernels whose warps go on in steps
-/// of the whole grid.
+/// Enough warps for `count` tasks, but no more than keep a GPU busy: for kernels whose warps continue in
+/// steps of the whole grid.
 inline Grid grid_of_warps(std::int64_t count, int threads = 256) {
   const std::int64_t warps = threads / warp_lanes;
   return {.blocks = std::min<std::int64_t>((count + warps - 1) / warps, 1 << 16),

@@ -19,7 +19,7 @@ namespace tapedeck::data {
 namespace {
 
 constexpr std::uint64_t deflate_ratio = 1032;  // the most that deflate can pack into a byte (zlib's FAQ)
-constexpr std::size_t growth = 1024 * 1024;    // bytes for which room is made before they are seen
+constexpr std::size_t growth = 1024 * 1024;    // bytes reserved before they are read
 
 int window_bits(Compression compression) {
   return compression == Compression::gzip ? MAX_WBITS + 16 : MAX_WBITS;
@@ -118,7 +118,7 @@ struct ByteReader::State {
   }
 
   void inflate_some() {
-    // gzip files may be members after one another; between them nothing is missing.
+    // gzip files may be concatenated members; the end of one is not an error.
     if (between_members && ::inflateReset(&stream) != Z_OK)
       fail<DataLossError>(path, ": cannot be decompressed");
     between_members = false;
@@ -135,7 +135,7 @@ struct ByteReader::State {
   Descriptor file;
   Compression compression;
   std::vector<char> raw, plain;
-  std::string_view rest;  // what of them is still to be read
+  std::string_view rest;  // what is left to read
   std::uint64_t position = 0, raw_read = 0, size = 0;
   bool regular = true, inflating = false, between_members = true;
   z_stream stream{};
@@ -195,7 +195,7 @@ bool ByteReader::skip(std::uint64_t count) {
   State& state = *state_;
   while (count > 0) {
     if (state.rest.empty()) {
-      // A plain file's end is known, so that what lies before it needs no reading.
+      // A plain file's size is known, so skipped bytes need not be read.
       if (state.compression == Compression::none && state.regular && count > state.raw.size()) {
         const std::uint64_t left = state.size > state.position ? state.size - state.position : 0;
         if (count > left) return false;
@@ -224,7 +224,7 @@ std::uint64_t ByteReader::most_left() const {
   if (!state.regular) return std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t unread = state.size > state.raw_read ? state.size - state.raw_read : 0;
   if (state.compression == Compression::none) return unread + state.rest.size();
-  // What inflate holds back is at most what 32 KiB of it can become.
+  // inflate holds back at most the output of 32 KiB of input.
   return (unread + state.stream.avail_in + 32768) * deflate_ratio + state.rest.size();
 }
 
@@ -289,7 +289,7 @@ struct ByteWriter::State {
     if (::close(file.take()) != 0) refuse(path, "written");
   }
   void check_open() const {
-    if (closed) fail<FailedPreconditionError>(path, ": is closed already");
+    if (closed) fail<FailedPreconditionError>(path, ": is already closed");
   }
 
   std::string path;
@@ -307,7 +307,7 @@ ByteWriter::~ByteWriter() {
   if (!state_) return;
   try {
     close();
-  } catch (...) {  // a destructor has nobody to tell
+  } catch (...) {  // a destructor cannot report it
   }
 }
 ByteWriter::ByteWriter(ByteWriter&&) noexcept = default;
@@ -368,7 +368,8 @@ std::string decompress(std::string_view bytes, Compression compression, std::uin
     stream.avail_out = static_cast<uInt>(buffer.size());
     const int result = ::inflate(&stream, Z_NO_FLUSH);
     out.append(buffer.data(), buffer.size() - stream.avail_out);
-    if (out.size() > limit) fail<InvalidArgumentError>(op, ": more than ", limit, " bytes come out");
+    if (out.size() > limit)
+      fail<InvalidArgumentError>(op, ": more than ", limit, " bytes after decompression");
     if (result == Z_STREAM_END) return out;
     if (result != Z_OK)
       fail<InvalidArgumentError>(op, ": damaged compressed data near byte ", stream.total_in, " of ",

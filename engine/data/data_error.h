@@ -1,12 +1,11 @@
-// What reading data throws besides the engine's own errors.
+// An error of reading data, besides the engine's own.
 #pragma once
 
 #include "engine/tensor/error.h"
 
 namespace tapedeck::data {
 
-/// What was read is damaged: a checksum that does not fit, a file that ends too early. TensorFlow's class of
-/// the same name in Python.
+/// The data is damaged: a wrong checksum, a truncated file. In Python TensorFlow's class of the same name.
 struct DataLossError : Error {
   using Error::Error;
 };

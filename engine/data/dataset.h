@@ -1,7 +1,7 @@
 // Data sets: trees of immutable stages. Iterators are state machines that can be saved between two elements.
 //
-// No stage needs Python: what a user's function does comes as a Function. An iterator belongs to one thread
-// at a time; stages with threads of their own (prefetch, parallel map) end them when they are destroyed.
+// No stage needs Python: a user's function is passed as a Function. An iterator belongs to one thread at a
+// time; stages with their own threads (prefetch, parallel map) end them on destruction.
 #pragma once
 
 #include <cstdint>
@@ -31,23 +31,23 @@ struct Component {
 };
 using Element = std::vector<Component>;
 
-/// What a stage calls for an element: a user's function.
+/// A user's function, which a stage calls per element.
 class Function {
  public:
   virtual ~Function() = default;
-  /// From several threads at once. `results` is empty before. Throws whatever the user's code throws.
+  /// Called concurrently. `results` is empty on entry. Throws whatever the user's code throws.
   virtual void call(const Element& arguments, Element& results) const = 0;
 };
 using FunctionPointer = std::shared_ptr<const Function>;
 
-/// An error in a stage: `cause` is what was thrown there.
+/// An error in a stage; `cause` is the original exception.
 struct StageFailure : Error {
   StageFailure(std::string place, std::exception_ptr thrown);
   std::string place;  ///< "map (stage 2 of 4), element 17"
   std::exception_ptr cause;
 };
 
-/// What all iterators of one tree are told when they begin.
+/// The parameters with which all iterators of a tree start.
 struct Start {
   int stages = 0;           ///< of the whole tree
   bool own_threads = true;  ///< false: every stage works on the consumer's thread, for a debugger
@@ -63,16 +63,16 @@ class Iterator {
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
 
-  /// Replaces `element` with the next one. False at the end, and again whenever it is asked after that.
+  /// Replaces `element` with the next one. False at the end, and on every later call.
   virtual bool next(Element& element) = 0;
-  /// What a later iterator of an equal data set needs to go on with the same next element.
+  /// Writes what a later iterator of an equal data set needs to continue with the same next element.
   virtual void save(StateWriter& writer) = 0;
   virtual void restore(StateReader& reader) = 0;
 
-  /// Where every element is a row of tensors that stay: those tensors. Then rows can be asked for by number,
-  /// and batches are gathered without a tensor for each element.
+  /// If every element is a row of constant tensors: those tensors. Rows can then be requested by number, and
+  /// batches gathered without a tensor per element.
   virtual const Tensors* table() const { return nullptr; }
-  /// Numbers of the next rows of the table; fewer only at the end. In place of as many calls of next().
+  /// The numbers of the next rows of the table; fewer only at the end. Replaces as many calls of next().
   virtual std::int64_t next_rows(std::span<std::int64_t> rows) {
     (void)rows;
     return 0;
@@ -91,8 +91,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   virtual IteratorPointer start(const Start& how) const = 0;
   /// How many elements; or infinite_cardinality, unknown_cardinality.
   virtual std::int64_t cardinality() const { return unknown_cardinality; }
-  /// For one that can be an element of a saved iterator's buffer: writes what elements_of reads. False for
-  /// others.
+  /// Writes the elements for elements_of, if the data set can be an element in a saved iterator's buffer;
+  /// else returns false.
   virtual bool save_elements(StateWriter& writer) const;
 
   const std::string& name() const { return name_; }
@@ -109,13 +109,12 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 /// The first iterator of a tree. `own_threads` as in Start.
 IteratorPointer iterate(const Dataset& dataset, bool own_threads = true);
 
-/// Where an iterator stands, for errors.
+/// An iterator's position, for errors.
 class Place {
  public:
   Place(const Dataset& dataset, const Start& how)
       : name_(&dataset.name()), depth_(dataset.depth()), stages_(how.stages) {}
-  /// Throws StageFailure for what `work` throws; interrupts, and what is a StageFailure already, travel on as
-  /// they are.
+  /// Throws StageFailure for what `work` throws; interrupts and existing StageFailures propagate unchanged.
   template <class Work>
   auto at(std::int64_t element, Work&& work) const {
     try {
@@ -131,7 +130,7 @@ class Place {
   int depth_, stages_;
 };
 
-/// A chain of numbers that look random, in two numbers that can be saved. SplitMix64 (Steele, Lea, Flood,
+/// A pseudorandom sequence whose state is two numbers that can be saved: SplitMix64 (Steele, Lea, Flood,
 /// "Fast splittable pseudorandom number generators", OOPSLA 2014).
 class RandomStream {
  public:

@@ -33,7 +33,7 @@ class Reader {
     bytes_.remove_prefix(static_cast<std::size_t>(count));
     return part;
   }
-  [[noreturn]] void refuse() const { fail<DataLossError>(path_, ": holds what is no element of a data set"); }
+  [[noreturn]] void refuse() const { fail<DataLossError>(path_, ": does not hold an element of a data set"); }
 
  private:
   std::string_view bytes_;

@@ -8,7 +8,7 @@ namespace tapedeck::data {
 
 /// UnimplementedError for a component that is a data set.
 std::string bytes_of_element(const Element& element);
-/// DataLossError naming `path` where the bytes are none of these.
+/// DataLossError naming `path` if the bytes are malformed.
 Element element_from_bytes(std::string_view bytes, const std::string& path);
 
 }  // namespace tapedeck::data

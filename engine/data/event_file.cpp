@@ -25,7 +25,7 @@ void make_directory(const std::string& directory, bool parents) {
   std::error_code error;
   if (fs::is_directory(directory, error)) return;
   if (fs::exists(directory, error))
-    fail<FailedPreconditionError>("create_file_writer: ", directory, " is no folder");
+    fail<FailedPreconditionError>("create_file_writer: ", directory, " is not a folder");
   if (parents)
     fs::create_directories(directory, error);
   else
@@ -65,9 +65,9 @@ EventFile::EventFile(const std::string& directory, const EventFileOptions& optio
 EventFile::~EventFile() {
   try {
     close();
-  } catch (const std::exception&) {  // nobody is left to hear of it
+  } catch (const std::exception&) {  // a destructor cannot report it
   }
-  if (thread_.joinable()) thread_.detach();  // in a process that was forked off there is no thread
+  if (thread_.joinable()) thread_.detach();  // a forked process lacks the thread
 }
 
 bool EventFile::of_this_process() const {
@@ -130,7 +130,7 @@ void EventFile::work() {
   auto last_flush = std::chrono::steady_clock::now();
   while (!closing_ || !waiting_.empty()) {
     const auto has_work = [this] { return closing_ || !waiting_.empty() || wanted_ > flushed_; };
-    if (flushed_ < added_)  // what is written must not wait for ever
+    if (flushed_ < added_)  // events must not wait forever
       work_to_do_.wait_until(lock, last_flush + flush_interval_, has_work);
     else
       work_to_do_.wait(lock, has_work);

@@ -1,4 +1,4 @@
-// An event file of TensorBoard's, written by a thread of its own.
+// A TensorBoard event file, written by a background thread.
 #pragma once
 
 #include <chrono>
@@ -14,25 +14,25 @@
 namespace tapedeck::data {
 
 struct EventFileOptions {
-  std::size_t most_waiting = 10;  ///< more events than that wait for nobody: add() hands them over itself
+  std::size_t most_waiting = 10;  ///< queue limit; beyond it add() writes them itself
   std::chrono::milliseconds flush_interval{2 * 60 * 1000};
   std::string suffix;        ///< of the file's name
-  bool make_parents = true;  ///< folders above `directory` too, not that alone
+  bool make_parents = true;  ///< also creates parents of `directory`
 };
 
-/// Safe from several threads. The name is `events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER` and the suffix;
-/// no two writers have the same. An error of the thread is thrown by the next call. Events that nobody
-/// flushed are written when it is closed or destroyed.
+/// Thread-safe. The name is `events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER` and the suffix; it is unique
+/// per writer. The next call throws an error of the background thread. Unflushed events are written on close
+/// or destruction.
 class EventFile {
  public:
-  /// Makes the directory where there is none. NotFoundError, FailedPreconditionError with the path.
+  /// Creates the directory if it does not exist. NotFoundError, FailedPreconditionError with the path.
   explicit EventFile(const std::string& directory, const EventFileOptions& options = {});
-  /// Closes it where close() was not called; then errors are lost.
+  /// Closes the file if close() was not called; errors are then lost.
   ~EventFile();
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
-  /// The bytes of an Event. FailedPreconditionError after close().
+  /// Adds the bytes of an Event. FailedPreconditionError after close().
   void add(std::string event);
   /// Returns when all events are in the file, so that another process can read them.
   void flush();
@@ -42,7 +42,7 @@ class EventFile {
 
  private:
   void work();
-  void hand_over(std::unique_lock<std::mutex>& lock);  ///< waits until what waits now is in the file
+  void hand_over(std::unique_lock<std::mutex>& lock);  ///< waits until the current queue is in the file
   void throw_error();
   bool of_this_process() const;
 
@@ -50,7 +50,7 @@ class EventFile {
   const std::size_t most_waiting_;
   const std::chrono::milliseconds flush_interval_;
   const int process_;
-  RecordWriter writer_;  ///< the thread's alone while that runs
+  RecordWriter writer_;  ///< used only by the thread while that runs
   mutable std::mutex mutex_;
   std::condition_variable work_to_do_, done_;
   std::deque<std::string> waiting_;

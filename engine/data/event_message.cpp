@@ -64,7 +64,7 @@ std::string tagged(std::string_view tag, int field, std::string_view message) {
   return WireWriter().bytes(1, tag).bytes(field, message).text();
 }
 
-/// The limits of TensorFlow 1's buckets, in rising order.
+/// The limits of TensorFlow 1's buckets, ascending.
 const std::vector<double>& bucket_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> positive;
@@ -90,7 +90,7 @@ void count_values(const T* values, std::int64_t count, Histogram& histogram, std
     histogram.maximum = i ? std::max(histogram.maximum, value) : value;
     histogram.sum += value;
     histogram.sum_of_squares += value * value;
-    // A bucket holds what is below its limit and not below the one before.
+    // A bucket holds values below its limit and not below the previous one.
     const auto bucket = std::upper_bound(limits.begin(), limits.end() - 1, value);
     counts[static_cast<std::size_t>(bucket - limits.begin())] += 1;
   }

@@ -13,7 +13,7 @@
 
 namespace tapedeck::data {
 
-/// One message: its fields, in the order of the calls. Values of 0 and empty texts are written too.
+/// One message: its fields, in the order of the calls. Zeros and empty texts are also written.
 class WireWriter {
  public:
   WireWriter& integer(int field, std::int64_t value);    ///< int32, int64, bool and enum
@@ -30,7 +30,7 @@ class WireWriter {
   std::string text_;
 };
 
-/// What a value says of itself to TensorBoard: a SummaryMetadata.
+/// A value's metadata for TensorBoard: a SummaryMetadata.
 struct SummaryMetadata {
   std::string plugin;       ///< "scalars", "histograms", "images", "audio", "text"
   std::string content;      ///< of the plugin
@@ -50,16 +50,16 @@ std::string tensor_value(std::string_view tag, std::string_view tensor, std::str
 
 /// A TensorProto of a tensor's values.
 std::string tensor_message(const Tensor& tensor);
-/// One of texts, of that shape.
+/// A TensorProto of texts, with that shape.
 std::string text_message(std::span<const std::int64_t> shape, std::span<const std::string> texts);
 
-/// The counts of TensorFlow 1's histograms: of buckets whose limits grow by 1.1 from 10⁻¹² to 10²⁰, on both
-/// sides of 0.
+/// The counts of TensorFlow 1's histograms: buckets whose limits grow by a factor of 1.1 from 10⁻¹² to 10²⁰,
+/// on both sides of 0.
 struct Histogram {
   double minimum = 0, maximum = 0, number = 0, sum = 0, sum_of_squares = 0;
-  std::vector<double> limits, counts;  ///< a run of empty buckets is one
+  std::vector<double> limits, counts;  ///< a run of empty buckets is merged
 };
-/// Of any shape. InvalidArgumentError where a value is not finite.
+/// For any shape. InvalidArgumentError if a value is not finite.
 Histogram histogram_of(const Tensor& values);
 std::string histogram_value(std::string_view tag, const Histogram& histogram);
 

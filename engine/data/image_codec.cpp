@@ -26,7 +26,7 @@ struct BmpHeader {
 
 BmpHeader bmp_header(std::string_view bytes) {
   if (bytes.size() < bmp_header_size || bytes.substr(0, 2) != "BM")
-    fail<InvalidArgumentError>("decode_bmp: ", bytes.size(), " bytes that do not begin with a BMP's header");
+    fail<InvalidArgumentError>("decode_bmp: ", bytes.size(), " bytes that do not begin with a BMP header");
   BmpHeader header;
   const auto width = static_cast<std::int32_t>(word_at(bytes, 18));
   const auto height = static_cast<std::int32_t>(word_at(bytes, 22));
@@ -75,7 +75,7 @@ Tensor decode_bmp(std::string_view bytes, int channels) {
                        static_cast<std::size_t>(stored) * header.row_bytes;
     for (std::int64_t x = 0; x < header.width; ++x, from += header.channels, to += header.channels) {
       std::memcpy(to, from, static_cast<std::size_t>(header.channels));
-      if (header.channels >= 3) std::swap(to[0], to[2]);  // stored blue first
+      if (header.channels >= 3) std::swap(to[0], to[2]);  // stored as blue, green, red
     }
   }
   return image;
@@ -98,7 +98,7 @@ Tensor decode_image(std::string_view bytes, int channels, DType dtype) {
   if (format == "jpeg") return decode_jpeg(bytes, {.channels = channels});
   if (format == "bmp") return decode_bmp(bytes, channels);
   if (format == "gif") fail<UnimplementedError>("decode_image: a GIF; it reads PNG, JPEG and BMP");
-  fail<InvalidArgumentError>("decode_image: ", bytes.size(), " bytes that begin as no PNG, JPEG or BMP does");
+  fail<InvalidArgumentError>("decode_image: ", bytes.size(), " bytes that are not PNG, JPEG or BMP");
 }
 
 }  // namespace tapedeck::data

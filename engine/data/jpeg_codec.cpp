@@ -1,5 +1,5 @@
-// libjpeg reports errors by longjmp here: what stands between setjmp and a call of libjpeg holds no object
-// that a jump would leave undestroyed.
+// libjpeg reports errors by longjmp here: code between setjmp and a call of libjpeg must hold no object that
+// a jump would leave undestroyed.
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace tapedeck::data {
 
 namespace {
 
-// Each block of 8 × 8 pixels takes a bit at least where Huffman's code packs it.
+// Each block of 8 × 8 pixels takes at least one bit with Huffman coding.
 constexpr std::uint64_t pixels_per_byte = 8 * 64;
 constexpr std::uint64_t pixels_per_byte_of_arithmetic_code = 64 * pixels_per_byte;
 constexpr int most_scans = 500;  // each is a pass over the whole image, however short it is
@@ -44,7 +44,7 @@ jpeg_error_mgr* prepare(Errors& errors) {
   return &errors.manager;
 }
 
-/// Memory as a source, which knows whether the decoder asked for more than there is.
+/// A source in memory that notes whether the decoder read past its end.
 struct Source {
   jpeg_source_mgr manager{};  // first, as above
   bool ended = false;
@@ -91,9 +91,9 @@ class JpegReader {
     const std::uint64_t most = codec_.arith_code ? pixels_per_byte_of_arithmetic_code : pixels_per_byte;
     if (pixels / most > bytes_.size())
       fail<InvalidArgumentError>(op_, ": an image of ", codec_.image_width, " × ", codec_.image_height,
-                                 " pixels cannot stand in ", bytes_.size(), " bytes");
+                                 " pixels cannot fit in ", bytes_.size(), " bytes");
   }
-  /// Decides on the conversion; then the extents of the result are known.
+  /// Chooses the conversion; afterwards the extents of the result are known.
   void start(const JpegDecoding& how) {
     if (!try_start(how)) refuse();
   }
@@ -105,7 +105,7 @@ class JpegReader {
   }
   bool is_cmyk() const { return codec_.out_color_space == JCS_CMYK; }
   bool is_inverted() const { return codec_.saw_Adobe_marker != 0; }
-  /// The next row. What the file lacks is grey.
+  /// The next row. Missing data becomes grey.
   void read_row(JSAMPLE* to) {
     if (!try_row(to)) refuse();
   }

@@ -1,5 +1,5 @@
-// libpng reports errors by longjmp: what stands between setjmp and a call of libpng holds no object that a
-// jump would leave undestroyed.
+// libpng reports errors by longjmp: code between setjmp and a call of libpng must hold no object that a jump
+// would leave undestroyed.
 #include <png.h>
 
 #include <csetjmp>
@@ -34,7 +34,7 @@ class PngReader {
     const std::uint64_t raw = std::uint64_t{png_get_rowbytes(png_, info_)} * height();
     if (raw / deflate_ratio > bytes_.size())
       fail<InvalidArgumentError>("decode_png: an image of ", width(), " × ", height(),
-                                 " pixels cannot stand in ", bytes_.size(), " bytes");
+                                 " pixels cannot fit in ", bytes_.size(), " bytes");
   }
   std::uint32_t width() const { return png_get_image_width(png_, info_); }
   std::uint32_t height() const { return png_get_image_height(png_, info_); }

@@ -48,11 +48,11 @@ bool RecordReader::read_length(std::uint64_t& length) {
   if (got == 0) return false;
   if (got < header_size)
     refuse("the file ends within its header, after " + std::to_string(got) + " of 12 bytes");
-  if (word_at(header + 8) != masked_crc32c({header, 8})) refuse("the checksum of its length does not fit");
+  if (word_at(header + 8) != masked_crc32c({header, 8})) refuse("the checksum of its length does not match");
   std::memcpy(&length, header, 8);
   const std::uint64_t left = file_.most_left();
   if (left < footer_size || length > left - footer_size)
-    refuse("its length " + std::to_string(length) + " goes beyond the file's end");
+    refuse("its length " + std::to_string(length) + " extends beyond the end of the file");
   return true;
 }
 
@@ -65,7 +65,7 @@ bool RecordReader::read(std::string& record) {
            " bytes");
   char footer[footer_size];
   if (file_.read(footer, footer_size) < footer_size) refuse("the file ends within its checksum");
-  if (word_at(footer) != masked_crc32c(record)) refuse("the checksum of its bytes does not fit");
+  if (word_at(footer) != masked_crc32c(record)) refuse("the checksum of its bytes does not match");
   ++records_;
   return true;
 }

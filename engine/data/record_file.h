@@ -11,15 +11,15 @@
 
 namespace tapedeck::data {
 
-/// Not for several threads at once. Errors as ByteWriter's.
+/// Not thread-safe. Errors as in ByteWriter.
 class RecordWriter {
  public:
-  /// `level`: zlib's, -1 to 9, where it compresses.
+  /// `level`: zlib's, -1 to 9, if it compresses.
   explicit RecordWriter(std::string path, Compression compression = Compression::none, bool append = false,
                         int level = -1)
       : file_(std::move(path), compression, append, level) {}
   void write(std::string_view record);
-  /// Hands what was written to the system, so that another process can read it.
+  /// Passes everything written to the system, so that another process can read it.
   void flush() { file_.flush(); }
   void close() { file_.close(); }
   const std::string& path() const { return file_.path(); }
@@ -28,7 +28,7 @@ class RecordWriter {
   ByteWriter file_;
 };
 
-/// Not for several threads at once. A length is never trusted beyond what the file can hold.
+/// Not thread-safe. A length is never trusted beyond what the file can hold.
 class RecordReader {
  public:
   explicit RecordReader(std::string path, Compression compression = Compression::none,
@@ -38,10 +38,10 @@ class RecordReader {
   /// offset, and what is wrong: "events.1: record 3 at byte 412: its length 99999 goes beyond the file's
   /// end".
   bool read(std::string& record);
-  /// Passes over a record without looking at its bytes; false at the end.
+  /// Skips a record without checking its bytes; false at the end.
   bool skip();
   std::uint64_t records_read() const { return records_; }
-  /// Where the next record begins, counted in what is not compressed.
+  /// The position of the next record in the uncompressed data.
   std::uint64_t position() const { return file_.position(); }
   const std::string& path() const { return file_.path(); }
 
@@ -52,7 +52,7 @@ class RecordReader {
 
   ByteReader file_;
   std::uint64_t records_ = 0;
-  std::uint64_t begin_ = 0;  ///< of the record that is being read
+  std::uint64_t begin_ = 0;  ///< of the record being read
 };
 
 }  // namespace tapedeck::data

@@ -24,28 +24,27 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// Writes the file as WholeFile does, without a copy of tensors that are contiguous. No lock of Python's is
-/// needed. Throws InvalidArgumentError for names that come twice or are no UTF-8, dtypes that the format does
-/// not have, and more than 100 MB of names and metadata; else WholeFile's errors.
+/// Writes the file as WholeFile does, without copying contiguous tensors. Does not need Python's lock. Throws
+/// InvalidArgumentError for names that are duplicate or not UTF-8, dtypes that the format does not have, and
+/// more than 100 MB of names and metadata; else WholeFile's errors.
 void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                        const Metadata& metadata);
 
-/// The format's name of a dtype ("F32"), and the dtype of such a name; none where the other side does not
-/// have it.
+/// The format's name of a dtype ("F32"), and the dtype of such a name; nullopt if there is no equivalent.
 std::optional<std::string> safetensors_name(DType dtype);
 std::optional<DType> dtype_of_safetensors_name(const std::string& name);
 
-/// What the header says of one tensor. Checked: begin and end lie inside the file's data, and are as far
-/// apart as the shape and the dtype want it.
+/// The header's entry for one tensor. Checked: begin and end lie inside the file's data, and their distance
+/// matches shape and dtype.
 struct StoredTensor {
   std::string name;
-  std::string dtype;                 ///< the format's name, of a dtype that tensors may not have
+  std::string dtype;                 ///< the format's name; tensors may lack this dtype
   std::vector<std::int64_t> shape;   ///< may have more axes than tensors
   std::uint64_t begin = 0, end = 0;  ///< bytes, counted from the end of the header
 };
 
-/// The header of `bytes`, a file of `file_size` bytes whose first ones these are. Allocates no more than a
-/// few times the length of the header. DataLossError saying what is wrong where.
+/// The parsed header of a file of `file_size` bytes that starts with `bytes`. Allocates at most a few times
+/// the length of the header. DataLossError says what is wrong, and where.
 struct SafetensorsHeader {
   std::vector<StoredTensor> tensors;  ///< in the order of their bytes
   Metadata metadata;
@@ -53,25 +52,24 @@ struct SafetensorsHeader {
 SafetensorsHeader parse_safetensors_header(std::string_view header, std::uint64_t data_size,
                                            const std::string& path);
 
-/// An open file. Its header is read and checked when it is opened; tensors are read when they are asked for,
-/// into memory of their own. They are not views of a mapping of the file: a tensor's values would change, and
-/// the process die of SIGBUS, when another process writes to the file or shortens it. The open file stays
-/// readable where it is replaced or removed.
+/// An open file. Its header is read and checked on opening; tensors are read on demand, into separate memory.
+/// They are not views of a memory-mapped file: if another process wrote to the file, a tensor's values would
+/// change, and if it truncated the file, this process would die of SIGBUS. The open file stays readable if it
+/// is replaced or removed.
 class SafetensorsFile {
  public:
   /// Throws NotFoundError, PermissionDeniedError, FailedPreconditionError; DataLossError for a file that is
-  /// not whole.
+  /// not complete.
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return path_; }
   const std::vector<StoredTensor>& tensors() const { return header_.tensors; }
   const Metadata& metadata() const { return header_.metadata; }
-  /// nullptr where there is none of that name.
+  /// nullptr if there is none of that name.
   const StoredTensor* find(const std::string& name) const;
-  /// Throws NotFoundError for another name, UnimplementedError for a dtype that tensors do not have,
-  /// DataLossError where the file became shorter or holds what its dtype does not have,
-  /// ResourceExhaustedError where no tensor has its extents or there is no memory. May be called from several
-  /// threads.
+  /// Throws NotFoundError for an unknown name, UnimplementedError for a dtype that tensors do not have,
+  /// DataLossError if the file became shorter or holds invalid values, ResourceExhaustedError if the extents
+  /// exceed a tensor's limits or memory. Thread-safe.
   Tensor read(const std::string& name) const;
 
  private:

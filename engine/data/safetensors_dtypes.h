@@ -8,7 +8,7 @@ namespace tapedeck::data {
 
 struct SafetensorsDType {
   std::string_view name;    ///< in files
-  std::string_view engine;  ///< what the engine calls it; "" where tensors will not have it
+  std::string_view engine;  ///< the engine's name; "" if tensors lack it
   std::uint32_t bits;       ///< of one element
 };
 

@@ -12,15 +12,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The first 40 bytes, less what would be a part of a letter.
+/// The first 40 bytes, cut at a whole UTF-8 character.
 std::string shortened(const std::string& text) {
   std::size_t end = std::min<std::size_t>(text.size(), 40);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end) + (end < text.size() ? "..." : "");
 }
 
-/// Builds the entries while the text is read, so that nothing is kept that a header has no place for. Each
-/// function returns false where the text has to be refused; `wrong` says why.
+/// Builds the entries while parsing, so that nothing that does not belong in a header is stored. Each
+/// function returns false to reject the text; `wrong` says why.
 class HeaderReader {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -77,9 +77,9 @@ class HeaderReader {
 
   bool key(string_t& name) {
     if (place_ == Place::header && !names_.insert(name).second)
-      return refuse_text("the name \"" + name + "\" comes twice");
+      return refuse_text("the name \"" + name + "\" occurs twice");
     if (place_ == Place::metadata && metadata.contains(name))
-      return refuse_text("__metadata__: the key \"" + name + "\" comes twice");
+      return refuse_text("__metadata__: the key \"" + name + "\" occurs twice");
     if (place_ == Place::tensor) {
       if (name != "dtype" && name != "shape" && name != "data_offsets")
         return refuse_text(where() + "has the unknown key \"" + shortened(name) + "\"");
@@ -116,7 +116,7 @@ class HeaderReader {
   }
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) {
-    return refuse_text("is no JSON at byte " + std::to_string(position));
+    return refuse_text("is not JSON at byte " + std::to_string(position));
   }
 
  private:
@@ -154,7 +154,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return text + (shape.size() > 40 ? ", ...)" : shape.size() == 1 ? ",)" : ")");
 }
 
-/// Bytes of the tensor's values; none where no 64 bits hold the number, or the last byte is not full.
+/// The size of the tensor's values in bytes; nullopt if it overflows 64 bits, or the last byte is partial.
 std::optional<std::uint64_t> bytes_of(const StoredTensor& tensor, std::uint32_t bits) {
   std::uint64_t product = bits;
   bool overflows = false, empty = false;
@@ -203,7 +203,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view header, std::uint64_
   try {
     read = Json::sax_parse(header.begin(), header.end(), &reader);
   } catch (const Json::exception& error) {
-    fail<DataLossError>(path, ": the header is no JSON: ", error.what());
+    fail<DataLossError>(path, ": the header is not JSON: ", error.what());
   }
   if (!read) fail<DataLossError>(path, ": the header: ", reader.wrong);
   std::stable_sort(reader.tensors.begin(), reader.tensors.end(),

@@ -15,9 +15,9 @@ namespace tapedeck::data {
 
 namespace {
 
-constexpr std::uint64_t part_size = 16 << 20;  // bytes between two looks at whether the user interrupts
+constexpr std::uint64_t part_size = 16 << 20;  // bytes between checks for an interrupt
 
-/// A bool of C++ must be 0 or 1.
+/// A C++ bool must be 0 or 1.
 void check_bools(const Tensor& tensor, const std::string& subject) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(tensor.raw());
   const auto* const end = bytes + tensor.count();
@@ -48,7 +48,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   struct stat status {};
   if (::fstat(file_.number(), &status) != 0) fail_with_errno(errno, "cannot read " + path);
   if (S_ISDIR(status.st_mode)) fail_with_errno(EISDIR, "cannot read " + path);
-  if (!S_ISREG(status.st_mode)) fail<FailedPreconditionError>("cannot read ", path, ": it is no file");
+  if (!S_ISREG(status.st_mode))
+    fail<FailedPreconditionError>("cannot read ", path, ": it is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size < 8)
     fail<DataLossError>(path, ": has only ", size,
@@ -95,12 +96,11 @@ Tensor SafetensorsFile::read(const std::string& name) const {
   if (stored->shape.size() > static_cast<std::size_t>(max_rank))
     fail<UnimplementedError>(subject, "it has ", stored->shape.size(), " axes; tensors have at most ",
                              max_rank);
-  // The bytes are in the file, as the header was checked: no more memory is asked for than the file is long.
+  // The header was checked: this allocates no more than the file's size.
   const Tensor tensor = [&] {
     try {
       return Tensor::allocate(*dtype, Shape(std::span(stored->shape)));
-    } catch (
-        const ResourceExhaustedError& error) {  // of an empty one, too: its other extents may be anything
+    } catch (const ResourceExhaustedError& error) {  // even if empty: its other extents may be anything
       fail<ResourceExhaustedError>(subject, error.what());
     }
   }();

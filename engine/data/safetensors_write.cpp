@@ -19,8 +19,8 @@ std::vector<const NamedTensor*> in_order(std::span<const NamedTensor> tensors, c
   std::set<std::string_view> names;
   for (const NamedTensor& each : tensors) {
     const std::string where = "cannot write " + path + ": tensor \"" + each.name + "\": ";
-    if (each.name == "__metadata__") fail<InvalidArgumentError>(where, "the format needs that name itself");
-    if (!names.insert(each.name).second) fail<InvalidArgumentError>(where, "the name comes twice");
+    if (each.name == "__metadata__") fail<InvalidArgumentError>(where, "the format reserves that name");
+    if (!names.insert(each.name).second) fail<InvalidArgumentError>(where, "the name occurs twice");
     if (!each.tensor) fail<InvalidArgumentError>(where, "it is undefined");
     if (!safetensors_name(each.tensor.dtype()))
       fail<InvalidArgumentError>(where, "the format has no dtype for ", dtype_name(each.tensor.dtype()));
@@ -37,7 +37,7 @@ std::string quoted(const std::string& text, const std::string& path) {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::exception&) {  // it looks at the UTF-8
-    fail<InvalidArgumentError>("cannot write ", path, ": a name or metadata that is no UTF-8");
+    fail<InvalidArgumentError>("cannot write ", path, ": a name or metadata that is not UTF-8");
   }
 }
 

@@ -41,7 +41,7 @@ void StateReader::refuse(const std::string& what) const {
 }
 
 void StateReader::begin(std::string_view stage) {
-  if (number() != mark(stage)) refuse("another stage where '" + std::string(stage) + "' stands");
+  if (number() != mark(stage)) refuse("a different stage in place of '" + std::string(stage) + "'");
 }
 
 std::int64_t StateReader::number() {

@@ -1,4 +1,4 @@
-// What an iterator is at, as plain numbers and tensors: written and read in the same order.
+// An iterator's state as plain numbers and tensors, written and read in the same order.
 #pragma once
 
 #include <string_view>
@@ -20,7 +20,7 @@ class StateWriter {
   void number(std::int64_t value) { state_.numbers.push_back(value); }
   void text(std::string_view value);
   void tensor(const Tensor& value) { state_.tensors.push_back(value); }
-  /// FailedPreconditionError where a component is a data set that cannot be written.
+  /// FailedPreconditionError if a component is a data set that cannot be written.
   void element(const Element& element);
   template <class Elements>
   void elements(const Elements& all) {
@@ -32,7 +32,7 @@ class StateWriter {
   State& state_;
 };
 
-/// Never trusts what it reads: InvalidArgumentError where the state is not one of this data set.
+/// Never trusts its input: InvalidArgumentError if the state is not one of this data set.
 class StateReader {
  public:
   explicit StateReader(const State& state) : state_(state) {}
@@ -44,7 +44,7 @@ class StateReader {
   Tensor tensor();
   Element element();
   std::vector<Element> elements();
-  /// Throws where something is left.
+  /// Throws if something is left.
   void end() const;
 
  private:

@@ -17,7 +17,7 @@ namespace tapedeck::data {
 
 namespace {
 
-constexpr auto moment = std::chrono::milliseconds(20);  // after which an interrupt is looked for
+constexpr auto moment = std::chrono::milliseconds(20);  // between checks for an interrupt
 
 std::atomic<std::uint64_t> forks{0};
 thread_local const std::atomic<bool>* stopping_here = nullptr;  ///< of the stage whose thread this is
@@ -40,7 +40,7 @@ void count_running(int change) {
   registry().changed.notify_all();
 }
 
-/// In a forked process: none of the threads is there, and whoever held the lock is not there either.
+/// In a forked process: the threads do not exist, nor does a thread that held the lock.
 void begin_again_after_fork() {
   forks.fetch_add(1, std::memory_order_relaxed);
   new (&registry()) Registry;
@@ -78,7 +78,7 @@ void StageThreads::start(int count, const std::function<void()>& work) {
         }
         count_running(-1);
       }));
-    } catch (...) {  // the system has no thread left
+    } catch (...) {  // the system cannot create a thread
       count_running(-1);
       throw;
     }
@@ -105,7 +105,7 @@ void StageThreads::stop() {
 void StageThreads::check_process() const {
   if (forked())
     fail<FailedPreconditionError>(
-        "an iterator with threads of its own was begun before the process forked; begin another one in the "
+        "an iterator with its own threads was created before the process forked; create a new one in the "
         "new process");
 }
 

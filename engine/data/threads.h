@@ -1,5 +1,5 @@
-// Threads of stages: they end with their iterator, at the interpreter's exit, and are not looked for in a
-// forked process.
+// Threads of stages: they end with their iterator or at the interpreter's exit; a forked process does not
+// expect them.
 #pragma once
 
 #include <atomic>
@@ -12,22 +12,22 @@
 
 namespace tapedeck::data {
 
-/// The threads of one stage, with the lock and the signal that all its state is under. What the threads do
-/// with the state they do under `mutex`, and they look at `stopping` whenever they wait.
+/// The threads of one stage, with the lock and the condition variable that guard all its state. The threads
+/// access the state only under `mutex`, and check `stopping` whenever they wait.
 class StageThreads {
  public:
   StageThreads();
   ~StageThreads();
   StageThreads(const StageThreads&) = delete;
 
-  /// Starts `count` threads, of which nobody observes or tapes an op. Not under `mutex`, which is taken under
-  /// the list's of all threads.
+  /// Starts `count` threads, whose ops are neither observed nor taped. Not to be called under `mutex`, which
+  /// is locked after the mutex of the list of all threads.
   void start(int count, const std::function<void()>& work);
   bool started() const { return !threads_.empty(); }
-  /// Ends and joins them. They are to return when `stopping` is set.
+  /// Ends and joins them. They must return when `stopping` is set.
   void stop();
-  /// Waits, on the consumer's thread, until the condition holds; throws Interrupted where the user
-  /// interrupts, and FailedPreconditionError where the threads have ended with the program.
+  /// Waits, on the consumer's thread, until the condition holds; throws Interrupted if the user interrupts,
+  /// and FailedPreconditionError if the threads have ended with the program.
   template <class Condition>
   void wait(std::unique_lock<std::mutex>& lock, Condition&& condition) {
     while (!condition()) {
@@ -35,7 +35,7 @@ class StageThreads {
       wait_a_moment(lock);
     }
   }
-  /// FailedPreconditionError in a process that was forked off after the threads began: they are not there.
+  /// FailedPreconditionError in a process forked after the threads started, which lacks them.
   void check_process() const;
   bool forked() const;
 
@@ -51,8 +51,8 @@ class StageThreads {
   std::uint64_t process_;
 };
 
-/// The threads of `Shared` wait between two elements while it lives. Shared has StageThreads `threads`, under
-/// whose lock are `paused` and `working`: whether, or how many, threads are at an element.
+/// While it lives, the threads of `Shared` pause between two elements. Shared has StageThreads `threads`,
+/// whose lock guards `paused` and `working`: whether, or how many, threads are processing an element.
 template <class Shared>
 class Pause {
  public:
@@ -78,16 +78,16 @@ class Pause {
   Shared& shared_;
 };
 
-/// For loops that may take long before an element comes out: throws Interrupted where the user interrupts, or
-/// where the stage whose thread this is shall end. Some 30 ns.
+/// For loops that may take long to produce an element: throws Interrupted if the user interrupts, or if this
+/// thread's stage must end. About 30 ns.
 void check_cancelled();
 
-/// Ends the threads of all iterators, for good, and waits for them: before the program's end.
+/// Ends the threads of all iterators permanently, and waits for them: before the program exits.
 void stop_all_threads();
 /// Whether that was called.
 bool all_threads_stopped();
 
-/// What a forked process must not destroy, because its threads are missing there, is left as it is.
+/// Leaks state that a forked process must not destroy, because the threads are missing there.
 template <class Shared>
 void destroy_unless_forked(std::unique_ptr<Shared>& shared) {
   if (shared && shared->threads.forked())

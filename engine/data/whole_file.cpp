@@ -24,20 +24,20 @@ namespace tapedeck::data {
 namespace {
 
 constexpr const char ending[] = ".writing";  // of files that are not complete
-constexpr std::size_t buffered = 1 << 20;    // bytes of short pieces that are written at once
-constexpr std::size_t part_size = 16 << 20;  // bytes between two looks at whether the user interrupts
+constexpr std::size_t buffered = 1 << 20;    // bytes of short pieces that are buffered
+constexpr std::size_t part_size = 16 << 20;  // bytes between checks for an interrupt
 constexpr std::size_t longest_stem = 180;    // bytes; a file's name may have 255
 constexpr std::time_t long_ago = 3600;       // seconds
 constexpr int most_names = 1000;             // tried before a writer gives up
 
-/// A name in the folder that no other writer uses: of this process, and, where other machines share the
-/// folder, of the ones that are tried next.
+/// A name in the folder that no other writer uses: unique in this process; if other machines share the
+/// folder, the caller tries further ones.
 std::string next_name(const std::string& stem) {
   static std::atomic<unsigned> count{0};
   return "." + stem + "." + std::to_string(::getpid()) + "-" + std::to_string(count.fetch_add(1)) + ending;
 }
 
-/// Whether a writer of some file called its temporary one so; the file's name, as far as it fits in.
+/// Whether this is the name of a writer's temporary file; the target's name, as far as it fits.
 std::optional<std::string_view> stem_of(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(ending)) return std::nullopt;
   name = name.substr(1, name.size() - 1 - std::strlen(ending));
@@ -55,7 +55,7 @@ void fail_with_errno(int error, const std::string& subject) {
     case ENOENT:
       fail<NotFoundError>(subject, ": there is no such file or folder");
     case ENOTDIR:
-      fail<FailedPreconditionError>(subject, ": a part of the path is no folder");
+      fail<FailedPreconditionError>(subject, ": a part of the path is not a folder");
     case EISDIR:
       fail<FailedPreconditionError>(subject, ": it is a folder");
     case ENOSPC:
@@ -71,7 +71,7 @@ void fail_with_errno(int error, const std::string& subject) {
       fail<PermissionDeniedError>(subject, ": the file system is read-only");
     case EACCES:
     case EPERM:
-      fail<PermissionDeniedError>(subject, ": there is no permission for that");
+      fail<PermissionDeniedError>(subject, ": permission denied");
     case ENAMETOOLONG:
       fail<InvalidArgumentError>(subject, ": the name is too long");
     default:
@@ -96,7 +96,8 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
   stem_ = path.substr(slash == std::string::npos ? 0 : slash + 1);
   if (stem_.empty() || stem_ == "." || stem_ == "..")
     fail<FailedPreconditionError>(subject(), ": it is a folder");
-  if (path.find('\0') != std::string::npos) fail<InvalidArgumentError>(subject(), ": a path holds no zero");
+  if (path.find('\0') != std::string::npos)
+    fail<InvalidArgumentError>(subject(), ": a path cannot contain a NUL byte");
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   folder_descriptor_ = Descriptor(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -118,8 +119,8 @@ std::string WholeFile::subject() const {
   return "cannot write " + path_;
 }
 
-// A writer holds a lock on what it writes, which ends with its process. Who gets the lock of such a file
-// knows that its writer is gone.
+// A writer holds a lock on its temporary file until its process ends. If the lock can be acquired, the writer
+// is gone.
 void WholeFile::remove_leftovers() const {
   const int copy = ::openat(folder_descriptor_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
@@ -131,8 +132,8 @@ void WholeFile::remove_leftovers() const {
     const Descriptor left(::openat(folder_descriptor_.number(), entry->d_name, flags));
     struct stat status {};
     if (left.number() < 0 || ::fstat(left.number(), &status) != 0) continue;
-    // Those of other files only where nobody has written for long: a file system may have no locks between
-    // machines.
+    // Those of other files only if they have not been written for long: a file system may have no locks
+    // between machines.
     if (*stem != stem_ && status.st_mtime > ::time(nullptr) - long_ago) continue;
     if (::flock(left.number(), LOCK_EX | LOCK_NB) == 0)
       ::unlinkat(folder_descriptor_.number(), entry->d_name, 0);
@@ -145,7 +146,7 @@ void WholeFile::open_temporary() {
   fail<Error>(subject(), ": ", most_names, " names for a temporary file beside it are taken");
 }
 
-// False where the name is taken, or another writer took the file for a dead one's before it was locked.
+// False if the name is taken, or another writer mistook the file for an abandoned one before it was locked.
 bool WholeFile::open_one(const std::string& name) {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   Descriptor made(::openat(folder_descriptor_.number(), name.c_str(), flags, 0666));
@@ -195,7 +196,7 @@ void WholeFile::commit() {
   const std::string name = path_.substr(path_.rfind('/') + 1);  // npos + 1 is 0
   if (::renameat(folder, temporary_.c_str(), folder, name.c_str()) != 0) fail_with_errno(errno, subject());
   file_ = Descriptor();
-  ::fsync(folder);  // where a file system cannot do that, the file is still whole
+  ::fsync(folder);  // if the file system cannot do that, the file is still complete
 }
 
 }  // namespace tapedeck::data

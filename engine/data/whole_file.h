@@ -1,4 +1,4 @@
-// Files that other processes see whole or not at all, and what the system says when it refuses.
+// Files that other processes see complete or not at all, and the system's error messages.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace tapedeck::data {
 
-/// The user may not do that with the file. TensorFlow's class of the same name in Python.
+/// The user lacks permission for this. In Python TensorFlow's class of the same name.
 struct PermissionDeniedError : Error {
   using Error::Error;
 };
 
-/// Throws the error that stands for an errno: "SUBJECT: what the system says". NotFoundError,
-/// FailedPreconditionError (a folder where a file should be, and the other way round), ResourceExhaustedError
-/// (disk full, quota, too large), PermissionDeniedError; Error for others.
+/// Throws the error for an errno: "SUBJECT: the system's message". NotFoundError, FailedPreconditionError (a
+/// folder instead of a file, or the reverse), ResourceExhaustedError (disk full, quota, too large),
+/// PermissionDeniedError; Error for others.
 [[noreturn]] void fail_with_errno(int error, const std::string& subject);
 
-/// A descriptor that closes itself.
+/// An owning file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -33,23 +33,23 @@ class Descriptor {
   int number_;
 };
 
-/// Writes a file beside its place and moves it there when it is complete and on the disk. Until then, and
-/// where anything fails or the process dies, the place holds what it held. Missing folders are made. The file
-/// gets the rights that the umask leaves. Several writers of one place do not disturb each other; the last
-/// one to finish stays. What dead writers left is removed: of this file by the
-/// next one, of others in the folder after an hour.
+/// Writes a temporary file beside the target and renames it when it is complete and on disk. Until then, and
+/// if anything fails or the process dies, the target is unchanged. Creates missing folders. The file's
+/// permissions follow the umask. Concurrent writers of one target do not disturb each other; the last one to
+/// finish wins. Temporary files of dead writers are removed: of this target by the next writer, of others in
+/// the folder after an hour.
 class WholeFile {
  public:
   explicit WholeFile(const std::string& path);
-  /// Removes what was written, unless it was committed.
+  /// Removes the temporary file unless it was committed.
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
 
-  /// Appends. Long pieces are written in parts, between which the user may interrupt.
+  /// Appends. Writes long pieces in parts, between which the user may interrupt.
   void write(std::span<const std::byte> bytes);
   void write(const std::string& bytes) { write(std::as_bytes(std::span(bytes))); }
-  /// Waits for the disk, then moves the file to its place.
+  /// Syncs to disk, then renames the file to its target.
   void commit();
 
  private:

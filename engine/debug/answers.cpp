@@ -279,10 +279,11 @@ FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const J
   });
 }
 
-// Between two stops the values change under the eyes of whoever looks at them, so nothing is shown.
+// Between two stops the values change while a view shows them, so nothing is shown.
 protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& cancel) {
   if (!host_)
-    return protocol::Failure{"This session has no Python whose variables could be shown.", "bad_request"};
+    return protocol::Failure{"This session runs no Python program, so there are no variables to show.",
+                             "bad_request"};
   const auto stop = std::visit([](const auto& message) { return stop_of(message); }, request);
   const GateStatus gate = recorder_.gate().status();
   if (stop && (*stop == 0 || *stop != gate.stop))
@@ -302,14 +303,14 @@ protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
 }
 
 protocol::Reply Answers::version(const protocol::GetVersion& request) const {
-  const auto assignment = recorder_.handoffs().assignment_of(request.tensor);
+  const auto assignment = recorder_.data_flow().assignment_of(request.tensor);
   if (!assignment) return protocol::HeldValue{tensor_info(recorder_, request.tensor, true), false};
   const auto id =
-      recorder_.handoffs().value_before(assignment->variable, request.moment.value_or(UINT64_MAX));
+      recorder_.data_flow().value_before(assignment->variable, request.moment.value_or(UINT64_MAX));
   if (!id)
-    return protocol::Failure{"Which value " + tensor_text(recorder_, request.tensor) +
-                                 "'s variable had then is not known any longer.",
-                             "gone"};
+    return protocol::Failure{
+        "Which value " + tensor_text(recorder_, request.tensor) + "'s variable had then is no longer known.",
+        "gone"};
   return protocol::HeldValue{tensor_info(recorder_, *id, true), true};
 }
 
@@ -369,7 +370,7 @@ protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& can
 
 protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& cancel,
                              const Jobs::Report& report) {
-  // A check tells how many VJPs it has done; the ops that run again for their values are no part of that.
+  // A check tells how many VJPs it has done; the ops that run again for their values are not part of that.
   const Jobs::Report quietly = [](const protocol::Progress&) {};
   const bool counts_vjps = request.question == protocol::Question::check;
   Past past(recorder_, finder(cancel, counts_vjps ? quietly : report), &cancel, report);
@@ -410,7 +411,7 @@ protocol::Reply Answers::comparison_tile(const protocol::GetComparisonTile& requ
   return tile;
 }
 
-// While the program computes, what it reads of a variable must not depend on when somebody clicked.
+// While the program computes, what it reads of a variable must not depend on when the user clicked.
 protocol::Reply Answers::take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
                                    const Jobs::Report& report) {
   if (recorder_.gate().status().state != GateState::stopped && !recorder_.running_cell().empty())

@@ -1,4 +1,4 @@
-// What each request does and is answered with. Knows nothing of sockets.
+// Maps each request of the debug protocol to its reply. Independent of sockets.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ namespace tapedeck::debug {
 
 class Answers {
  public:
-  /// `host`: nullptr where there is no language whose variables could be looked at.
+  /// `host`: nullptr without a host language whose variables could be inspected.
   explicit Answers(Recorder& recorder, const ReplayLimits& limits = {}, HostInspector* host = nullptr)
       : recorder_(recorder),
         limits_(limits),
@@ -37,8 +37,8 @@ class Answers {
         comparisons_(recorder, branches_),
         health_(recorder) {}
 
-  /// The reply to a request that takes no time; the work for one that may take long, which never throws.
-  /// Hello and Cancel are the conversation's: a Failure.
+  /// The reply to a quick request, or the job of one that may take long; the job never throws. Hello and
+  /// Cancel belong to the server: a Failure.
   using Answer = std::variant<protocol::Reply, Jobs::Work>;
   Answer reply_or_work(const protocol::Request& request);
 
@@ -57,7 +57,7 @@ class Answers {
                                   const Jobs::Report& report);
   /// Of values on the host.
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
-  /// The same without bringing values to the host.
+  /// The same without copying values to the host.
   FindTensor finder_there(const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply version(const protocol::GetVersion& request) const;
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
@@ -83,7 +83,7 @@ class Answers {
   Profiles profiles_;
   Comparisons comparisons_;
   HealthReader health_;
-  // One replay at a time: what two requests about one tensor need is recomputed once.
+  // One replay at a time, so that two requests about one tensor recompute it once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;
   bool replaying_ = false;

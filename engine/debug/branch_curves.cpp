@@ -3,23 +3,20 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "engine/debug/why/elements.h"
-#include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint64_t most_recomputed_points = 200'000;
-constexpr std::size_t most_ops_named = 3, most_curves_named = 4;
-constexpr std::int64_t most_compared = std::int64_t{1} << 20;  ///< elements of a value that Python took whole
-constexpr std::size_t most_comparisons = 1000;
+constexpr std::size_t most_curves_named = 4;
 constexpr std::uint32_t records_looked_ahead = 8;
 
 /// The same for equal numbers, and for all that are none.
@@ -32,14 +29,6 @@ bool is_single_number(const RecordedSpec& spec) {
   return element_count(spec.shape) == 1 && spec.dtype != DType::string && !is_complex(spec.dtype);
 }
 
-std::string op_place(const Recorder& recorder, std::uint32_t number) {
-  RecordView record;
-  if (!recorder.trace().read(number, record)) return "op " + std::to_string(number);
-  const std::uint32_t line = location_of(record.head.location).line;
-  return record.name() + " (op " + std::to_string(number) +
-         (line ? ", line " + std::to_string(line) + ")" : ")");
-}
-
 /// "“loss” and “accuracy”", the first few.
 std::string names_text(const std::vector<std::string>& names) {
   std::string text;
@@ -49,45 +38,6 @@ std::string names_text(const std::vector<std::string>& names) {
   }
   return text;
 }
-
-/// What Python may have made constants of: what it read of tensors that moved, and what was there before.
-class Carried {
- public:
-  struct Taken {
-    std::uint64_t newest = 0;  ///< id of the newest tensor when Python read it first
-    std::uint64_t tensor = 0;
-  };
-
-  void add_number(double number, std::uint64_t newest, std::uint64_t tensor) {
-    numbers_.try_emplace(number_key(number), Taken{newest, tensor});
-  }
-  void add_whole(std::uint32_t spec, std::uint64_t newest, std::uint64_t tensor) {
-    wholes_[spec].push_back({newest, tensor});
-  }
-
-  /// Of a constant that an op takes, where the same constant was not there before Python read it.
-  bool is_read_number(double number, std::uint64_t constant) {
-    const std::uint64_t key = number_key(number);
-    const auto [first, fresh] = first_seen_.try_emplace(key, constant);
-    const auto found = numbers_.find(key);
-    return found != numbers_.end() && constant > found->second.newest && first->second > found->second.newest;
-  }
-  template <class Same>
-  bool is_read_whole(std::uint32_t spec, std::uint64_t constant, Same&& same) {
-    const auto found = wholes_.find(spec);
-    if (found == wholes_.end()) return false;
-    for (const Taken& taken : found->second)
-      if (constant > taken.newest && comparisons_ < most_comparisons && (++comparisons_, same(taken.tensor)))
-        return true;
-    return false;
-  }
-
- private:
-  std::unordered_map<std::uint64_t, Taken> numbers_;
-  std::unordered_map<std::uint32_t, std::vector<Taken>> wholes_;  ///< by spec
-  std::unordered_map<std::uint64_t, std::uint64_t> first_seen_;   ///< id of the first constant of a number
-  std::size_t comparisons_ = 0;
-};
 
 }  // namespace
 
@@ -103,18 +53,19 @@ BranchCurveReader::BranchCurveReader(const Recorder& recorder, Branch& branch, s
 }
 
 void BranchCurveReader::find_reads() {
-  std::vector<Departure> departures = recorder_.handoffs().departures();  // the newest first
-  std::ranges::reverse(departures);
-  for (const Departure& departure : departures) {
+  std::vector<ExternalRead> external_reads = recorder_.data_flow().external_reads();  // the newest first
+  std::ranges::reverse(external_reads);
+  for (const ExternalRead& external_read : external_reads) {
     check_cancelled(&cancel_);
-    const TensorOrigin origin = recorder_.trace().tensors().get(departure.tensor);
+    const TensorOrigin origin = recorder_.trace().tensors().get(external_read.tensor);
     if (!origin.known()) continue;
-    Read read{departure.tensor, departure.newest, false, 0, branch_.depends(departure.tensor, &cancel_)};
+    BranchRead read{external_read.tensor, external_read.newest, external_read.location};
+    read.depends = branch_.depends(external_read.tensor, &cancel_);
     read.single = is_single_number(spec_of(origin.spec()));
-    if (read.single && departure.number) read.number = *departure.number;
-    if (read.single && !departure.number) {  // of a GPU's tensor, or a trace file's
+    if (read.single && external_read.number) read.number = *external_read.number;
+    if (read.single && !external_read.number) {  // of a GPU's tensor, or a trace file's
       try {
-        read.number = original_(departure.tensor).on_host().item();
+        read.number = original_(external_read.tensor).on_host().item();
       } catch (const ValueError&) {
         continue;
       }
@@ -235,9 +186,11 @@ BranchCurves BranchCurveReader::compute(const std::function<void(std::uint64_t d
         " left out: which tensors their points came from is not known. Python calculated these "
         "numbers itself.");
   if (left_ > 0)
-    made.notes.push_back(counted(left_, "point") + " of curves behind the first " +
+    made.notes.push_back(counted(left_, "point") + " of curves after the first " +
                          std::to_string(most_recomputed_points) + " are left out.");
-  note_reads(made);
+  BranchReads reads = reads_in_branch(recorder_, branch_, reads_, original_, cancel_);
+  made.reads = std::move(reads.uses);
+  std::ranges::move(reads.notes, std::back_inserter(made.notes));
   return made;
 }
 
@@ -252,67 +205,6 @@ void BranchCurveReader::note_curves(const Curve& curve, const std::string& failu
   if (failed > 0)
     made.notes.push_back(counted(failed, "point") + " of " + name + (failed == 1 ? " is" : " are") +
                          " left out. " + failure);
-}
-
-void BranchCurveReader::note_reads(BranchCurves& made) {
-  Carried carried;
-  std::unordered_set<std::uint64_t> moved;
-  for (const Read& read : reads_) {
-    if (!read.depends) continue;
-    moved.insert(read.tensor);
-    if (read.single)
-      carried.add_number(read.number, read.newest, read.tensor);
-    else if (const RecordedSpec spec = spec_of(recorder_.trace().tensors().get(read.tensor).spec());
-             element_count(spec.shape) > 1 && element_count(spec.shape) <= most_compared)
-      carried.add_whole(recorder_.trace().tensors().get(read.tensor).spec(), read.newest, read.tensor);
-  }
-  if (moved.empty()) return;
-  std::vector<std::uint32_t> users;
-  std::uint64_t count = 0;
-  std::unordered_map<std::uint64_t, bool> known;  // constants, and whether they were read
-  const auto was_read = [&](std::uint64_t id) {
-    TensorOrigin origin = recorder_.trace().tensors().get(id);
-    if (const auto assigned = recorder_.handoffs().assignment_of(id); assigned && assigned->value != id) {
-      id = assigned->value;
-      origin = recorder_.trace().tensors().get(id);
-    }
-    if (!origin.is_leaf() || branch_.depends(id, &cancel_)) return false;
-    const auto [found, fresh] = known.try_emplace(id, false);
-    if (!fresh) return found->second;
-    const RecordedSpec spec = spec_of(origin.spec());
-    try {
-      if (is_single_number(spec))
-        return known[id] = carried.is_read_number(original_(id).on_host().item(), id);
-      return known[id] = carried.is_read_whole(origin.spec(), id, [&](std::uint64_t taken) {
-        return original_(taken).to_vector() == original_(id).to_vector();
-      });
-    } catch (const ValueError&) {
-      return false;
-    }
-  };
-  RecordView record;
-  const std::uint32_t newest = recorder_.trace().newest();
-  for (std::uint32_t number = recorder_.trace().oldest_kept(); number <= newest; ++number) {
-    check_cancelled(&cancel_);
-    if (!recorder_.trace().read(number, record) || record.head.kind != EventKind::op) continue;
-    bool takes = false;
-    for (const std::uint64_t id : record.inputs)
-      if (id && recorder_.trace().tensors().get(id).is_leaf()) takes = was_read(id) || takes;
-    if (!takes) continue;
-    if (count++ < most_ops_named) users.push_back(number);
-  }
-  if (count > 0) {
-    std::string named;
-    for (std::size_t i = 0; i < users.size(); ++i)
-      named += (i == 0 ? "" : ", ") + op_place(recorder_, users[i]);
-    made.notes.push_back(counted(count, "op") + (count == 1 ? " uses" : " use") +
-                         " numbers that Python read from changed values; " +
-                         (count == 1 ? "it stays" : "they stay") + " as recorded: " + named +
-                         (count > users.size() ? " and others." : "."));
-  }
-  made.notes.push_back("Python is not run again: it read " + counted(moved.size(), "changed value") +
-                       ", and what it decided or calculated with " + (moved.size() == 1 ? "it" : "them") +
-                       " stays as recorded.");
 }
 
 }  // namespace tapedeck::debug

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/debug/branch_reads.h"
 #include "engine/protocol/messages.h"
 #include "engine/record/replay/branch.h"
 
@@ -15,12 +16,13 @@ struct BranchCurves {
   std::vector<protocol::CurveInfo> curves;
   std::vector<protocol::SeriesPoint> points;  ///< of one curve after the other
   std::vector<std::string> notes;  ///< what is left out, and what stays as recorded, each a sentence
+  std::vector<protocol::ReadUse> reads = {};  ///< ops that take, or may take, what Python read
 };
 
 /// Computes the points of curves whose tensors depend on the branch's changes. Which tensor a point came from
 /// is not recorded: it is the one that Python read last before the point was made and that had its number.
-/// Python is not run again, so `notes` name the ops that take numbers which Python read from tensors that
-/// moved. Used by one thread at a time, as the branch; throws Cancelled.
+/// Python is not run again: `reads` and `notes` name the ops that take, or may take, what it read of tensors
+/// that moved. Used by one thread at a time, as the branch; throws Cancelled.
 class BranchCurveReader {
  public:
   using Find = Branch::Find;
@@ -32,13 +34,6 @@ class BranchCurveReader {
   BranchCurves compute(const std::function<void(std::uint64_t done)>& progress);
 
  private:
-  /// Python read a tensor.
-  struct Read {
-    std::uint64_t tensor = 0, newest = 0;
-    bool single = false;  ///< one number
-    double number = 0;
-    bool depends = false;
-  };
   struct Point {
     protocol::SeriesPoint point;
     std::uint64_t tensor = 0;  ///< 0: not known
@@ -53,7 +48,6 @@ class BranchCurveReader {
   void find_curves();
   void find_tensors(Curve& curve);
   std::uint64_t newest_tensor_at(std::uint64_t record);
-  void note_reads(BranchCurves& made);
   void note_curves(const Curve& curve, const std::string& failure, std::uint64_t failed,
                    BranchCurves& made) const;
 
@@ -62,7 +56,7 @@ class BranchCurveReader {
   const std::uint32_t first_record_;
   const Find& original_;
   const CancelFlag& cancel_;
-  std::vector<Read> reads_;  ///< in their order
+  std::vector<BranchRead> reads_;  ///< in their order
   std::vector<Curve> curves_;
   std::uint64_t to_compute_ = 0, left_ = 0;
 };

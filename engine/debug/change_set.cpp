@@ -120,7 +120,7 @@ class SetSearch {
 
 /// What of an op a subject names.
 struct SubjectPlace {
-  enum class Kind : std::uint8_t { none, result, input, attribute };
+  enum class Kind : std::uint8_t { none, results, result, input, attribute };
   Kind kind = Kind::none;
   std::size_t at = 0;
 };
@@ -135,7 +135,11 @@ std::optional<std::size_t> index_behind(std::string_view name, std::string_view 
 
 SubjectPlace place_in(const RecordView& record, const std::string& subject) {
   using Kind = SubjectPlace::Kind;
-  if (subject == "out") return {record.outputs.empty() ? Kind::none : Kind::result, 0};
+  const auto result_at = [&](std::size_t at) -> SubjectPlace {
+    return {at < record.outputs.size() && record.outputs[at] ? Kind::result : Kind::none, at};
+  };
+  if (subject == "out") return {record.outputs.empty() ? Kind::none : Kind::results, 0};
+  if (const auto index = index_behind(subject, "out")) return result_at(*index);
   if (subject == "in") return {record.inputs.size() == 1 ? Kind::input : Kind::none, 0};
   if (const auto index = index_behind(subject, "in"))
     return {*index < record.inputs.size() ? Kind::input : Kind::none, *index};
@@ -147,8 +151,12 @@ SubjectPlace place_in(const RecordView& record, const std::string& subject) {
   const auto& inputs = record.head.op->inputs;
   const auto input = std::ranges::find(inputs, subject, &InputSpec::name);
   const auto slot = static_cast<std::size_t>(input - inputs.begin());
-  if (input == inputs.end() || input->variadic || slot >= record.inputs.size()) return {};
-  return {Kind::input, slot};
+  if (input != inputs.end())
+    return {input->variadic || slot >= record.inputs.size() ? Kind::none : Kind::input, slot};
+  const auto& results = record.head.op->results.fields;
+  const auto result = std::ranges::find(results, subject);
+  return result == results.end() ? SubjectPlace{}
+                                 : result_at(static_cast<std::size_t>(result - results.begin()));
 }
 
 /// "gradient_descent has value, gradient and learning_rate"
@@ -159,6 +167,9 @@ std::string subjects_of(const RecordView& record) {
     for (const AttributeSpec& attribute : record.head.op->attributes) names.push_back(attribute.name);
   }
   names.emplace_back("out");
+  if (record.outputs.size() > 1)
+    for (std::size_t at = 0; at < record.outputs.size(); ++at)
+      if (record.outputs[at]) names.push_back("out" + std::to_string(at));
   std::string text = record.name() + " has ";
   for (std::size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
@@ -193,7 +204,9 @@ class SetChanger {
         asked_(asked),
         subject_(subject_name(asked.subject)),
         number_(number_of(asked.value)) {
-    if (subject_.empty()) refuse_set("no subject: name an attribute or an input, or “out” for the results");
+    if (subject_.empty())
+      refuse_set(
+          "no subject: name an attribute or an input, “out” for the results, or “out1” for one of them");
     if (asked.action == SetAction::clip && number_ && !(*number_ >= 0))
       refuse_set("“" + asked.value + "”: what is clipped is cut at plus and minus a number of at least 0");
   }
@@ -207,7 +220,8 @@ class SetChanger {
     Change change;
     change.record = record.number;
     change.kind = place.kind == SubjectPlace::Kind::input ? Change::Kind::input : Change::Kind::instead;
-    change.input = place.at;
+    if (place.kind == SubjectPlace::Kind::input) change.input = place.at;
+    if (place.kind == SubjectPlace::Kind::result) change.result = place.at;
     change.instead = asked_.action == SetAction::scale  ? Instead::scale
                      : asked_.action == SetAction::add  ? Instead::add
                      : asked_.action == SetAction::clip ? Instead::clip
@@ -295,7 +309,7 @@ ChangedSet changes_of(const Recorder& recorder, const protocol::SetChange& asked
   set.ops = set.changes.size();
   if (set.changes.empty())
     refuse_set("none of the " + counted(found.size(), "op") + " of the set “" + asked.filter +
-               "” has an attribute or an input “" + changer.subject() + "”: " + without);
+               "” has an attribute, an input or a result “" + changer.subject() + "”: " + without);
   set.sentence = counted(set.ops, "op") + (set.ops == 1 ? " is" : " are") + " changed: " + kinds_text(kinds);
   if (search.by_step()) {
     const std::size_t first = search.step_of(set.changes.front().record),

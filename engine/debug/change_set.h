@@ -1,4 +1,4 @@
-// A change of many ops as a client writes it, made changes that a branch can be built of.
+// Resolves a client's change of many ops to changes that a branch is built from.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ChangedSet {
   std::vector<Change> changes;
   std::uint64_t ops = 0;           ///< that are changed
   std::string sentence;            ///< "141 ops of gradient_descent are changed, in steps 60 to 200."
-  std::vector<std::string> notes;  ///< what of the set stays as it is
+  std::vector<std::string> notes;  ///< what in the set is not changed
 };
 
 /// Throws BadRequest, which names what is wrong and where: a filter that is no condition or finds no op, a

@@ -41,13 +41,13 @@ std::string checked_socket_path(const std::string& endpoint) {
   struct stat info {};
   if (::lstat(folder.c_str(), &info) != 0)
     refuse(endpoint, "the folder " + folder + ": " + std::strerror(errno));
-  if (!S_ISDIR(info.st_mode)) refuse(endpoint, folder + " is no folder");
+  if (!S_ISDIR(info.st_mode)) refuse(endpoint, folder + " is not a folder");
   if (info.st_uid != ::geteuid()) refuse(endpoint, "the folder " + folder + " belongs to another user");
   if ((info.st_mode & 0777) != 0700)
     refuse(endpoint, "the folder " + folder + " has mode " + octal(info.st_mode) +
-                         "; it must be 0700, so that nobody else can reach the socket");
+                         "; it must be 0700, so that no other user can reach the socket");
   if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
-    refuse(endpoint, "there is something of that name that is no socket");
+    refuse(endpoint, "there is something of that name that is not a socket");
   return path;
 }
 
@@ -71,7 +71,7 @@ void close_inherited(const std::string& path) {
 void close_to_others(const std::string& path) {
   if (::chmod(path.c_str(), 0600) != 0)
     throw ServerError("debug server: the socket " + path +
-                      " can not be closed to others: " + std::strerror(errno));
+                      " cannot be closed to others: " + std::strerror(errno));
 }
 
 }  // namespace tapedeck::debug

@@ -12,8 +12,8 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t most_leaves = 8, most_departures = 3;
-constexpr int most_departures_seen = 500;  // a loop may print a value in each round
+constexpr std::size_t most_leaves = 8, most_external_reads = 3;
+constexpr int most_external_reads_seen = 500;  // a loop may print a value in each round
 
 /// A step of the way: the record of this number; or, behind the newest record then, an assignment to a
 /// variable.
@@ -97,7 +97,7 @@ class Graph {
   /// What made a tensor: its op; or the function with a custom gradient that the op ran inside of, whose own
   /// ops say nothing about gradients.
   std::optional<Step> step_of(std::uint64_t tensor) {
-    if (const auto assignment = recorder_.handoffs().assignment_of(tensor))
+    if (const auto assignment = recorder_.data_flow().assignment_of(tensor))
       return Step{assignment->after, assignment->leaf};
     const std::uint32_t number = recorder_.trace().tensors().get(tensor).producer();
     if (number == 0 || !read(number)) return std::nullopt;
@@ -106,7 +106,7 @@ class Graph {
   }
 
   TensorIds inputs_of(const Step& step) {
-    if (step.leaf) return {recorder_.handoffs().assignment_of(step.leaf)->value};
+    if (step.leaf) return {recorder_.data_flow().assignment_of(step.leaf)->value};
     return read(step.record)->inputs;
   }
 
@@ -142,7 +142,7 @@ class Explainer {
       walk(result, answer);
     else if (!find_capture(result, answer)) {
       name_leaves(answer);
-      name_departures(answer);
+      name_external_reads(answer);
     }
     return answer;
   }
@@ -174,7 +174,7 @@ class Explainer {
     const std::uint32_t location = graph_.read(step.record)->head.location;
     for (const Step& other : graph_.leading()) {
       const auto assignment =
-          other.leaf ? recorder_.handoffs().assignment_of(other.leaf) : std::optional<Assignment>();
+          other.leaf ? recorder_.data_flow().assignment_of(other.leaf) : std::optional<Assignment>();
       if (!assignment || assignment->location != location) continue;
       for (const std::uint64_t made : graph_.made(step))
         if (made > assignment->since && made <= assignment->value) return true;
@@ -188,7 +188,7 @@ class Explainer {
       return {reason, step.record, view.name(), location_of(view.head.location)};
     }
     const std::string name = tensor_info(recorder_, step.leaf, false).name;
-    return {reason, 0, name, location_of(recorder_.handoffs().assignment_of(step.leaf)->location)};
+    return {reason, 0, name, location_of(recorder_.data_flow().assignment_of(step.leaf)->location)};
   }
 
   std::optional<Reason> why_broken(const Step& step, const std::set<std::uint64_t>& alive) {
@@ -263,19 +263,19 @@ class Explainer {
   }
 
   /// Values made of a source that Python read before a leaf of the result came to be.
-  void name_departures(NoGradient& answer) {
+  void name_external_reads(NoGradient& answer) {
     if (graph_.leaves().empty()) return;
     const std::uint64_t last_leaf = *graph_.leaves().rbegin();
     std::set<std::uint32_t> lines;
     int seen = 0;
-    for (const Departure& departure : recorder_.handoffs().departures()) {
-      if (answer.left.size() == most_departures) break;
-      if (departure.newest >= last_leaf) continue;
-      if (++seen > most_departures_seen) break;
-      graph_.collect(departure.tensor);
-      if (!graph_.depends(departure.tensor) || !lines.insert(departure.location).second) continue;
-      LeftTape left{{}, 0, location_of(departure.location)};
-      if (const auto step = graph_.maker(departure.tensor); step && !step->leaf) {
+    for (const ExternalRead& external_read : recorder_.data_flow().external_reads()) {
+      if (answer.left.size() == most_external_reads) break;
+      if (external_read.newest >= last_leaf) continue;
+      if (++seen > most_external_reads_seen) break;
+      graph_.collect(external_read.tensor);
+      if (!graph_.depends(external_read.tensor) || !lines.insert(external_read.location).second) continue;
+      LeftTape left{{}, 0, location_of(external_read.location)};
+      if (const auto step = graph_.maker(external_read.tensor); step && !step->leaf) {
         left.op = graph_.read(step->record)->name();
         left.record = step->record;
       }
@@ -292,10 +292,11 @@ class Explainer {
 }  // namespace
 
 NoGradient explain_no_gradient(const Recorder& recorder, std::uint64_t result, Source source) {
-  std::set<std::uint64_t> sources = recorder.handoffs().values_of(source.variable);
+  std::set<std::uint64_t> sources = recorder.data_flow().values_of(source.variable);
   sources.insert(source.tensor);
   if (!sources.contains(result) && !recorder.trace().tensors().get(result).known())
-    throw ValueError("gone", "The result was made before the recording began, so nothing is known of how.");
+    throw ValueError(
+        "gone", "The result was computed before the recording began, so the ops that made it are not known.");
   return Explainer(recorder, std::move(sources)).explain(result);
 }
 

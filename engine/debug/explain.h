@@ -15,7 +15,7 @@ struct BrokenStep {
   enum class Reason : std::uint8_t {
     stopped,      ///< stop_gradient
     no_gradient,  ///< an op without a VJP
-    integer,      ///< its result is no floating-point tensor
+    integer,      ///< its result is not a floating-point tensor
     not_taped,    ///< no tape recorded it
     assigned,     ///< an assignment: the variable keeps the value, not where it came from
     none_given,   ///< the user's gradient function gave None
@@ -27,7 +27,7 @@ struct BrokenStep {
   SourceLocation location;
 };
 
-/// Something that the result was made of and that no recorded op made.
+/// A value that the result was computed from and that no recorded op made.
 struct Leaf {
   std::string text;  ///< name, or "a constant", and values
   std::string op;    ///< the first that used it; empty: none
@@ -35,7 +35,7 @@ struct Leaf {
   SourceLocation location;
 };
 
-/// A value made of the source that Python or NumPy read.
+/// A value computed from the source that Python or NumPy read.
 struct LeftTape {
   std::string op;  ///< what made it; empty: it is the source itself
   std::uint32_t record = 0;

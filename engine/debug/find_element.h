@@ -1,4 +1,4 @@
-// Where in a tensor its extremes are, and what is not finite.
+// Finds the extremes of a tensor, and its elements that are not finite.
 #pragma once
 
 #include "engine/protocol/messages.h"
@@ -7,7 +7,7 @@
 
 namespace tapedeck::debug {
 
-/// All of the tensor is looked at, by all threads; a GPU's is copied to the host. Throws BadRequest,
+/// Searches the whole tensor with all threads; a GPU tensor is copied to the host. Throws BadRequest,
 /// Cancelled.
 protocol::FoundElement find_element(const Tensor& tensor, const protocol::FindElement& request,
                                     const CancelFlag* cancel = nullptr);

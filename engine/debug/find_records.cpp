@@ -27,7 +27,7 @@ class Search {
   Search(const Recorder& recorder, const protocol::FindRecords& request, const FindTensor& find)
       : recorder_(recorder), request_(request), filter_(protocol::parse_filter(request.filter)) {
     for_each_term(filter_, [&](const Condition& leaf) {
-      terms_.emplace_back(leaf.term, recorder, request.labels);
+      terms_.emplace_back(leaf.term, recorder, request.labels, request.bookmarked);
       const auto* number = std::get_if<protocol::NumberTerm>(&leaf.term);
       asks_for_times_ |= number && number->number == protocol::Number::duration;
     });
@@ -165,7 +165,7 @@ class Search {
     }
   }
 
-  /// All of them look the same.
+  /// All of them look the same, and none has a bookmark any longer.
   void forgotten(std::uint64_t first, std::uint64_t last) {
     const auto record = describe(recorder_, static_cast<std::uint32_t>(first), false);
     if (record && direction(record->backward) && protocol::matches(filter_, *record, request_.labels))

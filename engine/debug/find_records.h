@@ -1,4 +1,4 @@
-// Which records a filter lets through. Looks at the trace's own records, some nanoseconds each, not at
+// Finds the records that match a filter. Reads the trace's own records, at some nanoseconds each, not
 // messages.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace tapedeck::debug {
 
-/// As many records from the request's first on as can be looked at in about 50 ms, or one whose value takes
-/// longer. Gives what protocol::matches gives for each record that describe() makes; with `find` also what
-/// values decide. Throws Cancelled.
+/// Searches from the request's first record on for about 50 ms, or longer for a single value. The result
+/// agrees with protocol::matches on describe()'s records; with `find` values are compared as well. Throws
+/// Cancelled.
 protocol::FoundRecords find_records(const Recorder& recorder, const protocol::FindRecords& request,
                                     const CancelFlag* cancel = nullptr, const FindTensor& find = {});
 

@@ -1,5 +1,5 @@
-// Runs of cells, steps and scopes of the records, for the headings of Ops. Goes on where it ended: each
-// record is read once.
+// Runs of cells, steps and scopes of the records, for the headings of Ops. Incremental: each record is read
+// once.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace tapedeck::debug {
 class GroupIndex {
  public:
   explicit GroupIndex(const Recorder& recorder) : recorder_(recorder), steps_(recorder) {}
-  /// Reads on for about 50 ms. Records that were forgotten before they were read have no scope, and are of no
-  /// step that is counted; what was read once stays known. Throws Cancelled.
+  /// Continues for about 50 ms. Records that were dropped before they were read have no scope and belong to
+  /// no step; what was read stays known. Throws Cancelled.
   protocol::RecordGroups read(const protocol::GetRecordGroups& request, const CancelFlag* cancel = nullptr);
 
  private:

@@ -5,8 +5,8 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/value_look.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/protocol/record_filter.h"
-#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/summary.h"
@@ -24,12 +24,12 @@ protocol::Comparison comparison_of(const std::string& sign) {
   static constexpr std::array signs{"<", "<=", "==", "!=", ">=", ">"};
   for (std::size_t i = 0; i < signs.size(); ++i)
     if (sign == signs[i]) return static_cast<protocol::Comparison>(i);
-  throw BadRequest("find_hit: \"" + sign + "\" is no comparison; there are <, <=, ==, !=, >= and >.");
+  throw BadRequest("find_hit: \"" + sign + "\" is not a comparison; there are <, <=, ==, !=, >= and >.");
 }
 
 bool element_holds(double value, protocol::Comparison comparison, double other) {
   const bool same =
-      tapedeck::quantity_text(value) == tapedeck::quantity_text(other);  // as values are shown, to six digits
+      protocol::quantity_text(value) == protocol::quantity_text(other);  // as values are shown, to six digits
   if (comparison == protocol::Comparison::equal) return same;
   if (comparison == protocol::Comparison::not_equal) return !same;
   return protocol::compare(value, comparison, other);

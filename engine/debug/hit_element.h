@@ -1,4 +1,4 @@
-// What a search in the past asks beside a record's own facts: of an assignment, and of one element.
+// Parts of a search in the past beyond a record's own facts: assignments, and single elements.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ class AssignmentLook {
 
 class HitElement {
  public:
-  /// Throws BadRequest for a comparison that is none.
+  /// Throws BadRequest for an unknown comparison.
   HitElement(const Recorder& recorder, const FindTensor& find,
              const std::optional<protocol::ElementTest>& test);
   /// No where the tensor has no such element; unknown where its value is lost.

@@ -1,5 +1,5 @@
-// What the debug server asks of the host language: the user's variables and frames. Without a host (programs
-// in C++) there is none.
+// The debug server's interface to the host language: the user's variables and frames. C++ programs have
+// none.
 #pragma once
 
 #include <variant>
@@ -16,8 +16,8 @@ using HostRequest =
 class HostInspector {
  public:
   virtual ~HostInspector() = default;
-  /// The answer, or a Failure. Called from several threads, of which none holds the host's lock; may take as
-  /// long as the user's own code does. Where the flag is set the code is ended, and Cancelled is thrown.
+  /// The answer, or a Failure. Called from several threads, none of which holds the host's lock; takes as
+  /// long as the user's own code. Setting the flag ends the code; Cancelled is thrown.
   virtual protocol::Reply answer(const HostRequest& request, const CancelFlag& cancel) = 0;
 };
 

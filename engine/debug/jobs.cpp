@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/tensor/onlooker_memory.h"
+#include "engine/tensor/observer_memory.h"
 
 namespace tapedeck::debug {
 
@@ -69,7 +69,7 @@ void Jobs::report(const Job& job, const protocol::Progress& progress) {
 }
 
 void Jobs::run() {
-  const OnlookerMemory work;
+  const ObserverMemory work;
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });

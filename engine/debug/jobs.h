@@ -1,4 +1,4 @@
-// Work for answers that may take long (recomputing a value), so that the server goes on meanwhile.
+// Worker threads for answers that may take long (recomputing a value), so that the server stays responsive.
 #pragma once
 
 #include <condition_variable>
@@ -25,10 +25,10 @@ struct Outgoing {
 
 class Jobs {
  public:
-  /// Tells whoever waits how far the work has come; from the thread that does it.
+  /// Reports the progress of the work to the client; from the thread that does it.
   using Report = std::function<void(const protocol::Progress&)>;
   using Work = std::function<protocol::Reply(const CancelFlag& cancel, const Report& report)>;
-  /// `ready` is called on a worker's thread when an answer can be taken.
+  /// `ready` is called on a worker thread when an answer is available.
   Jobs(int workers, std::function<void()> ready);
   ~Jobs();  ///< cancels all, and waits
   Jobs(const Jobs&) = delete;
@@ -36,7 +36,7 @@ class Jobs {
   void submit(std::string client, std::uint64_t request, Work work);
   /// The request is answered with a Failure "cancelled", unless it is answered already.
   void cancel(const std::string& client, std::uint64_t request);
-  /// Nobody waits for the client's answers any longer.
+  /// The client has gone: its answers are dropped.
   void forget(const std::string& client);
   std::vector<Outgoing> take_answers();
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "engine/backend/devices.h"
-#include "engine/protocol/last_words.h"
+#include "engine/protocol/exit_message.h"
 #include "engine/record/background_thread.h"
 
 namespace tapedeck::debug {
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_looks(50), to_tell_the_error(300), longest_cell(10'000);
 
-/// Until the cell's error is on its way to whoever ran it.
+/// Until the cell's error has been sent to its client.
 void wait_for_cell(const Recorder& recorder) {
   milliseconds quiet(0), ran(0);
   while (quiet < to_tell_the_error && ran < longest_cell) {
@@ -31,8 +31,8 @@ void wait_for_cell(const Recorder& recorder) {
 
 [[noreturn]] void end(const Recorder& recorder, int descriptor, const std::string& text) {
   wait_for_cell(recorder);
-  const std::string words = std::string(protocol::lost_gpu_words) + text + "\n";
-  [[maybe_unused]] const auto written = ::write(descriptor, words.data(), words.size());
+  const std::string message = std::string(protocol::lost_gpu_prefix) + text + "\n";
+  [[maybe_unused]] const auto written = ::write(descriptor, message.data(), message.size());
   // What Python and other libraries would tidy up asks the GPU for answers that never come.
   ::_exit(lost_gpu_exit_code);
 }

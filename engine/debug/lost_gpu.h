@@ -1,4 +1,4 @@
-// How a session ends that has lost its GPU.
+// Ends a session that has lost its GPU.
 #pragma once
 
 #include "engine/record/recorder.h"
@@ -7,9 +7,10 @@ namespace tapedeck::debug {
 
 inline constexpr int lost_gpu_exit_code = 70;
 
-/// From now on the process ends by itself once a GPU is lost: when the cell that found out has ended and told
-/// its error; after some seconds where it goes on; never while it is stopped and looked at. Its last words
-/// (protocol/last_words.h) go to the file descriptor. The recorder must live as long as the process.
+/// Makes the process exit once a GPU is lost: after the cell that detected the loss has reported its error;
+/// after some seconds if the cell continues; never while the program is stopped. Its exit
+/// message (protocol/exit_message.h) goes to the file descriptor. The recorder must live as long as the
+/// process.
 void end_with_gpu(const Recorder& recorder, int descriptor);
 
 }  // namespace tapedeck::debug

@@ -147,7 +147,7 @@ bool LostValues::find_out(std::uint64_t id) {
 std::uint64_t LostValues::source_of(std::uint64_t id) const {
   const TensorTable& table = recorder_.trace().tensors();
   const TensorOrigin origin = table.get(id);
-  const auto assignment = origin.is_leaf() ? recorder_.handoffs().assignment_of(id) : std::nullopt;
+  const auto assignment = origin.is_leaf() ? recorder_.data_flow().assignment_of(id) : std::nullopt;
   if (!assignment || assignment->value == 0 || assignment->value >= id) return 0;
   const TensorOrigin made_of = table.get(assignment->value);
   if (made_of.producer() == 0) return 0;

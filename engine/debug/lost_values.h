@@ -1,4 +1,4 @@
-// Which records have values that cannot be had again, told before anybody asks for those.
+// Which records have values that cannot be recomputed, known before a view asks for them.
 #pragma once
 
 #include <bitset>
@@ -26,13 +26,13 @@ class TensorSet {
   std::unordered_map<std::uint64_t, std::unique_ptr<std::bitset<block_size>>> blocks_;
 };
 
-/// Follows the records from the oldest one on, as replay would go back: what an op made is lost where an
-/// input is, unless it is held for longer than a window. Any thread may call; one waits for the other.
+/// Follows the records from the oldest on: an op's result is lost if an input is, unless it is held for
+/// longer than the window. Thread-safe; calls are serialised.
 class LostValues {
  public:
   explicit LostValues(const Recorder& recorder) : recorder_(recorder) {}
-  /// Of the records that are asked about, those with an input or a result that is neither held nor can be
-  /// computed again. Of records that were forgotten, or are not there yet, none. Throws BadRequest for more
+  /// The requested records that have an input or a result which is neither held nor can be recomputed; never
+  /// records that were dropped or do not exist yet. Throws BadRequest for more
   /// than 4096, and Cancelled.
   protocol::LostRecords read(const protocol::GetLostRecords& request, const CancelFlag* cancel = nullptr);
 

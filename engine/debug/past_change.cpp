@@ -173,7 +173,10 @@ Change change_of(const Recorder& recorder, const protocol::PastChange& asked) {
   if (asked.kind == ChangeKind::attribute) {
     change.kind = Change::Kind::attribute;
     set_attribute(record, asked.attribute.value_or(""), asked.text.value_or(""), change);
-  } else if (asked.kind == ChangeKind::zero) {
+    return change;
+  }
+  if (asked.result) change.result = static_cast<std::size_t>(*asked.result);
+  if (asked.kind == ChangeKind::zero) {
     change.instead = Instead::zero;
   } else if (asked.kind == ChangeKind::scale || asked.kind == ChangeKind::clip) {
     change.instead = asked.kind == ChangeKind::scale ? Instead::scale : Instead::clip;

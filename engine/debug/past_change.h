@@ -1,4 +1,4 @@
-// A change of the past as a client writes it, made one that a branch can be built of.
+// Resolves a client's change of the past to one that a branch is built from.
 #pragma once
 
 #include "engine/protocol/what_if.h"

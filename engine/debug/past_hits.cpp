@@ -13,10 +13,10 @@
 #include "engine/debug/hit_element.h"
 #include "engine/debug/term_look.h"
 #include "engine/debug/value_look.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/breakpoints/break_check.h"
 #include "engine/record/breakpoints/breakpoint_set.h"
-#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
@@ -71,7 +71,7 @@ class HitSearch {
     }
     for (protocol::BreakpointState& state : states_)
       if (state.problem) answer_.problems.push_back(std::move(state));
-    if (set_.writers() != 0) assignments_ = recorder.handoffs().assignments();
+    if (set_.writers() != 0) assignments_ = recorder.data_flow().assignments();
     if (cells_)
       for (const CellRun& run : recorder.cell_runs().newest(SIZE_MAX))
         if (run.last >= run.first || run.state == CellRun::State::running) runs_.emplace(run.first, run.cell);
@@ -83,6 +83,13 @@ class HitSearch {
     give_up_ = give_up;
     answer_.oldest = recorder_.trace().oldest_kept();
     answer_.newest = recorder_.trace().newest();
+    search();
+    if (answer_.record || answer_.next == 0) name_lines_without_ops();
+    return std::move(answer_);
+  }
+
+ private:
+  void search() {
     std::uint64_t at =
         request_.forward ? std::max(request_.from, answer_.oldest) : std::min(request_.from, answer_.newest);
     while (at >= answer_.oldest && at <= answer_.newest && set_.size() > 0) {
@@ -98,20 +105,45 @@ class HitSearch {
         answer_.looked_at += request_.forward ? stop - first : last - stop;
         answer_.looked_at += answer_.record ? 1 : 0;
         answer_.next = answer_.record ? 0 : left_at;
-        return std::move(answer_);
+        return;
       }
       answer_.looked_at += last - first + 1;
       at = request_.forward ? std::uint64_t{last} + 1 : std::uint64_t{first} - 1;
       const bool more = at >= answer_.oldest && at <= answer_.newest;
       if (more && std::chrono::steady_clock::now() >= give_up_) {
         answer_.next = at;
-        break;
+        return;
       }
     }
-    return std::move(answer_);
   }
 
- private:
+  /// From the newest record on, until each line has an op: those that have none are known at the end alone.
+  void name_lines_without_ops() {
+    std::vector<const Breakpoint*> left;
+    for (std::size_t i = 0; i < set_.size(); ++i)
+      if (set_.at(i).source.kind == BreakpointKind::line) left.push_back(&set_.at(i).source);
+    const auto give_up = std::chrono::steady_clock::now() + most_hit_time;
+    std::unordered_set<std::uint32_t> seen;
+    for (std::uint64_t last = answer_.newest; last >= answer_.oldest && !left.empty();) {
+      check_cancelled(cancel_);
+      if (std::chrono::steady_clock::now() >= give_up) return;
+      const std::uint64_t first = last >= answer_.oldest + hit_block ? last - hit_block + 1 : answer_.oldest;
+      const auto end = static_cast<std::uint32_t>(last);
+      for (auto next = static_cast<std::uint32_t>(first); next <= end;) {
+        const std::uint32_t after = recorder_.trace().glance(next, end, [&](const RecordGlance& record) {
+          const RecordHead& head = record.head;
+          const bool stands = head.kind == EventKind::op || head.kind == EventKind::vjp;
+          if (!stands || !seen.insert(head.location).second) return;
+          std::erase_if(left, [&](const Breakpoint* source) { return is_here(*source, head.location); });
+        });
+        if (after <= next) break;  // its thread writes it just now
+        next = after;
+      }
+      last = first - 1;
+    }
+    for (const Breakpoint* source : left) answer_.without_ops.push_back(source->id);
+  }
+
   /// Where a thread last was in a line: as BreakThread has it, but for the place within the line.
   struct Pass {
     std::uint32_t enclosing = 0, began = 0;
@@ -316,9 +348,9 @@ class HitSearch {
     if (const auto& value = request_.element ? element_.value() : values_.measured()) {
       answer_.value = *value;
       reason += values_.counted() && !request_.element
-                    ? ", " + tapedeck::count_text(static_cast<std::uint64_t>(*value)) +
+                    ? ", " + protocol::count_text(static_cast<std::uint64_t>(*value)) +
                           (*value == 1 ? " element" : " elements")
-                    : ", it is " + tapedeck::quantity_text(*value);
+                    : ", it is " + protocol::quantity_text(*value);
     }
     answer_.reason += (answer_.reason.empty() ? "" : "; ") + reason;
   }

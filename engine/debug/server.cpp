@@ -71,7 +71,7 @@ void DebugServer::Private::serve() {
       if (++failures > most_failures) throw;
     }
     wake_->wait(std::min(longest_pause, milliseconds(1 << std::min(failures, 10))));
-    wake_->clear();  // what it told is looked at in every turn
+    wake_->clear();  // every turn checks what it signals
     looks_ = 0;      // and no turn may sleep over it
   }
 }
@@ -109,7 +109,7 @@ void DebugServer::Private::attend(bool attended) {
   recorder_.set_recording(attended || kept_);
   if (attended) return;
   recorder_.breakpoints().set({});
-  if (!kept_) recorder_.let_values_go();
+  if (!kept_) recorder_.release_values();
 }
 
 milliseconds DebugServer::Private::patience() const {

@@ -1,4 +1,4 @@
-// Answers the app about the session, while the session runs or waits at the gate: a thread that needs no
+// Answers the app's requests while the session runs or waits at the gate, on a thread that does not need
 // Python.
 #pragma once
 
@@ -21,8 +21,8 @@ enum class Recording {
 };
 
 /// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
-/// destruction. While no client is there the gate does not stop; when the last one goes, it opens. So it does
-/// where the server must end before, by an error that does not pass: a sentence on stderr says so then.
+/// destruction. Without clients the gate does not stop; when the last one disconnects, it opens. It also
+/// opens if the server must end because of a permanent error, which is printed to stderr.
 class DebugServer {
  public:
   /// Binds `endpoint` ("ipc:///folder/name", the folder 0700). `key`: the session's; empty: messages are not
@@ -33,14 +33,14 @@ class DebugServer {
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
 
-  /// Records from now on, also while nobody is there; what clients chose ends with the last one of them. From
+  /// Records from now on, also without clients; what clients chose ends with the last one of them. From
   /// any thread that does not hold the host's lock.
   void keep_recording();
 
-  /// A sentence for the users of all clients that are there now. From any thread.
+  /// Sends a sentence to the users of all connected clients. From any thread.
   void tell(const std::string& sentence);
 
-  /// Clients that were welcomed and are still there; and whether there ever was one. From any thread.
+  /// The number of connected clients, and whether there ever was one. From any thread.
   std::size_t clients() const;
   bool had_clients() const;
 

@@ -83,7 +83,7 @@ void DebugServer::Private::greet(const std::string& client, std::uint64_t reques
   welcome.devices = device_names();
   welcome.started_unix_ms = recorder_.started_unix_ms();
   if (!clients_.contains(client)) {
-    tell_status(true);  // who is gone shows by it: nothing that they stopped waits for this one
+    publish_status(true);  // who is gone shows by it: nothing that they stopped waits for this one
     clients_.try_emplace(client);
     client_count_ = clients_.size();
     had_clients_ = true;
@@ -160,25 +160,25 @@ void DebugServer::Private::send_status() {
   // Asked for before the look: what happens after it is heard of, or seen by the next look, which is the
   // last.
   if (looks_ == looks_before_awaiting) recorder_.await_news();
-  const Told told = tell_status(probe);
-  looks_ = told.anything || told.unsettled || now < probe_until_ ? 0 : looks_ + 1;
+  const StatusNews news = publish_status(probe);
+  looks_ = news.any_sent || news.unsettled || now < probe_until_ ? 0 : looks_ + 1;
 }
 
 // To those that have not got it yet; or also to the others, which shows who is gone.
-DebugServer::Private::Told DebugServer::Private::tell_status(bool to_all) {
+DebugServer::Private::StatusNews DebugServer::Private::publish_status(bool to_all) {
   protocol::Status now = describe_status(recorder_);
-  Told told;
-  told.unsettled = now.device_times_pending > 0;
+  StatusNews news;
+  news.unsettled = now.device_times_pending > 0;
   const protocol::Bytes status = protocol::encode(0, protocol::Reply(std::move(now)));
   std::vector<std::string> gone;
   for (auto& [id, client] : clients_) {
     if (!to_all && client.last_status == status) continue;
     if (!send(id, status)) gone.push_back(id);
     client.last_status = status;
-    told.anything = true;
+    news.any_sent = true;
   }
   for (const std::string& id : gone) forget(id);
-  return told;
+  return news;
 }
 
 }  // namespace tapedeck::debug

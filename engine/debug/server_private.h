@@ -1,4 +1,4 @@
-// What the server's files share: its thread, its sockets and its clients.
+// Shared by the server's files: its thread, its sockets and its clients.
 #pragma once
 
 #include <poll.h>
@@ -21,7 +21,8 @@
 
 namespace tapedeck::debug {
 
-/// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
+/// Wakes the server's thread from another one. Ownership is shared with the gate, whose last call may come
+/// late.
 class Wake {
  public:
   Wake() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
@@ -127,11 +128,11 @@ class DebugServer::Private {
   void reply(const std::string& client, std::uint64_t request, const protocol::Reply& message);
   void send_answers();
   void send_status();
-  struct Told {
-    bool anything = false;   ///< to anybody
+  struct StatusNews {
+    bool any_sent = false;   ///< to some client
     bool unsettled = false;  ///< it will change by itself
   };
-  Told tell_status(bool to_all);
+  StatusNews publish_status(bool to_all);
   bool sleeps() const { return clients_.empty() || looks_ >= calm_looks; }
   void send_news();
   void forget(const std::string& client);

@@ -1,4 +1,4 @@
-// Who may speak: each message is signed with the session's key, as in Jupyter.
+// Authenticates messages: each is signed with the session's key, as in Jupyter.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tapedeck::debug {
 /// HMAC-SHA256 (RFC 2104), 32 bytes; empty for an empty key.
 std::vector<std::uint8_t> sign(const std::string& key, std::span<const std::uint8_t> message);
 
-/// In a time that does not tell how much of it was right.
+/// Constant-time comparison.
 bool verify(const std::string& key, std::span<const std::uint8_t> message,
             std::span<const std::uint8_t> signature);
 

@@ -1,4 +1,4 @@
-// Which records belong to which tape. Built when somebody asks, so that ops pay nothing for it.
+// Which records belong to which tape. Built on request, so that ops pay nothing for it.
 #pragma once
 
 #include <cstdint>

@@ -34,6 +34,8 @@ Verdict TermLook::look(const TextTerm& term, const RecordGlance& record) {
 }
 
 Verdict TermLook::look(protocol::Flag flag, const RecordGlance& record) {
+  if (flag == protocol::Flag::bookmarked)
+    return verdict_of(std::ranges::binary_search(bookmarked_, std::uint64_t{record.number}));
   return verdict_of(
       protocol::has_flag(flag, record_kind(record.head.kind), record.head.backward, record.state));
 }

@@ -1,10 +1,11 @@
-// What one term of a condition says of a record, from the trace's own records: some nanoseconds each, without
-// values of tensors.
+// Evaluates one term of a condition on a record of the trace: some nanoseconds each, without tensor
+// values.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,8 +35,10 @@ class Verdicts {
 
 class TermLook {
  public:
-  TermLook(protocol::Term term, const Recorder& recorder, const std::vector<protocol::CellLabel>& labels)
-      : term_(std::move(term)), recorder_(recorder), labels_(labels) {}
+  /// `bookmarked`: numbers of records, ascending; a filter's.
+  TermLook(protocol::Term term, const Recorder& recorder, const std::vector<protocol::CellLabel>& labels,
+           std::span<const std::uint64_t> bookmarked = {})
+      : term_(std::move(term)), recorder_(recorder), labels_(labels), bookmarked_(bookmarked) {}
 
   protocol::Verdict verdict(const RecordGlance& record) {
     return std::visit([&](const auto& term) { return look(term, record); }, term_);
@@ -76,6 +79,7 @@ class TermLook {
   const protocol::Term term_;
   const Recorder& recorder_;
   const std::vector<protocol::CellLabel>& labels_;
+  const std::span<const std::uint64_t> bookmarked_;
   const OpDef* last_op_ = nullptr;
   bool last_op_verdict_ = false;
   std::unordered_map<const OpDef*, bool> ops_;

@@ -9,12 +9,12 @@
 
 namespace tapedeck::debug {
 
-/// A request that makes no sense; the text says why, with the values.
+/// An invalid request; the text names the values.
 struct BadRequest : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Cells of one answer: more than any window shows.
+/// The maximum number of cells of an answer: more than a window shows.
 constexpr std::int64_t most_cells = 4'000'000;
 
 /// A host's values as kernels read them: of complex numbers the magnitudes, of strings the numbers of bytes.

@@ -8,8 +8,8 @@
 
 namespace tapedeck::debug {
 
-/// What a trace file answers to requests that would run something, or save it, and a live session to those
-/// that would read a trace file; nothing for others.
+/// The refusal of a trace file to run or save something, and of a live session to read a trace file; nullopt
+/// for other requests.
 std::optional<protocol::Reply> refused_by_file(const Recorder& recorder, const protocol::Request& request);
 
 protocol::Reply save_trace(const Recorder& recorder, const protocol::SaveTrace& request,

@@ -49,7 +49,7 @@ void TrainingSteps::take_update(std::uint32_t record) {
     begun_ = {};
     open_ = true;
   }
-  if (told_) told_(steps_.size(), record);
+  if (on_update_) on_update_(steps_.size(), record);
 }
 
 bool TrainingSteps::made_by_update(std::uint64_t tensor) const {
@@ -81,8 +81,8 @@ void TrainingSteps::take_assignments(std::uint32_t before) {
     const auto [value, fresh] = values_.try_emplace(assignment.variable, assignment.leaf);
     const std::uint64_t old = fresh ? 0 : std::exchange(value->second, assignment.leaf);
     if (fresh) continue;
-    // The second assignment to a variable after a playback begins at a value that is no source. In the next
-    // cell it is none of the step's: values are set back there.
+    // The second assignment to a variable after a playback begins at a value that is not a source. In the
+    // next cell it is none of the step's: values are set back there.
     std::uint64_t source = sources_.contains(old) ? old : 0;
     if (source == 0 && open_)
       for (const HandUpdate& earlier : hand_updates(steps_.size()))
@@ -108,21 +108,21 @@ void TrainingSteps::take(const Event& event) {
   open_ = false;
 }
 
-void TrainingSteps::read_handoffs() {
-  const Handoffs& handoffs = recorder_->handoffs();
+void TrainingSteps::read_data_flow() {
+  const DataFlowLog& data_flow = recorder_->data_flow();
   const std::uint64_t known = last_leaf_;
   std::uint64_t first = 0;
   std::uint32_t after = 0;
   for (;;) {
-    const std::vector<Assignment> more = handoffs.assignments_after(last_leaf_, most_assignments);
+    const std::vector<Assignment> more = data_flow.assignments_after(last_leaf_, most_assignments);
     if (more.empty()) break;
     if (first == 0) first = more.front().leaf, after = more.front().after;
     assignments_.insert(assignments_.end(), more.begin(), more.end());
     last_leaf_ = more.back().leaf;
   }
-  const std::uint64_t forgotten = handoffs.newest_forgotten();
+  const std::uint64_t forgotten = data_flow.newest_forgotten();
   if (known < forgotten && forgotten < first) forgotten_until_ = after;
-  for (Asked& asked : handoffs.asked_after(last_asked_, most_assignments)) {
+  for (RequestedGradients& asked : data_flow.requests_after(last_asked_, most_assignments)) {
     last_asked_ = std::max(last_asked_, asked.playback);
     asked_.push_back(std::move(asked));
   }
@@ -152,7 +152,7 @@ void TrainingSteps::extend(const CancelFlag* cancel, std::uint32_t to) {
   const Trace& trace = recorder_->trace();
   // First, for what is said of the records before it was said when it began.
   const std::uint32_t newest = std::min(trace.newest(), to);
-  read_handoffs();
+  read_data_flow();
   std::vector<Event> events;
   while (next_ <= newest) {
     check_cancelled(cancel);

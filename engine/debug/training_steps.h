@@ -1,4 +1,4 @@
-// Which records make a step of training: the same for Time, Memory and Health.
+// Groups records into training steps: the same for Time, Memory and Health.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace tapedeck::debug {
 
 /// A step ends with updates of variables after a playback: an optimiser's update ops, or assignments to what
-/// the playback was asked for. The next one begins behind the last of them. In a program that plays no tape
-/// update ops are of one step until any other op of their thread comes.
+/// the playback was asked for. The next step begins after the last of them. In a program without tapes,
+/// consecutive update ops of a thread form one step.
 struct TrainingStep {
   std::uint32_t first = 0, last = 0;  ///< records
   std::uint32_t playback = 0;         ///< the first one; 0: the program plays no tape
@@ -29,26 +29,26 @@ struct HandUpdate {
   std::uint64_t cell_run = 0;                       ///< number of the run of a cell; 0: in none
 };
 
-/// Read from the trace as far as it goes, again and again: what was read once is not read anew. Used by one
-/// thread at a time.
+/// Incremental: extend() reads what the trace has gained. Used by one thread at a
+/// time.
 class TrainingSteps {
  public:
-  /// Is told of every update with the number of its step, from 1, and its record: an update op, or the newest
+  /// Called for every update with the number of its step, from 1, and its record: an update op, or the newest
   /// one when a variable was assigned.
-  using Told = std::function<void(std::size_t number, std::uint32_t record)>;
-  explicit TrainingSteps(const Recorder& recorder, Told told = {})
-      : recorder_(&recorder), told_(std::move(told)) {}
+  using OnUpdate = std::function<void(std::size_t number, std::uint32_t record)>;
+  explicit TrainingSteps(const Recorder& recorder, OnUpdate on_update = {})
+      : recorder_(&recorder), on_update_(std::move(on_update)) {}
   /// Up to that record at most. Throws Cancelled.
   void extend(const CancelFlag* cancel, std::uint32_t to = Trace::newest_possible);
   std::size_t size() const { return steps_.size(); }
   /// From 1.
   const TrainingStep& at(std::size_t number) const { return steps_[number - 1]; }
-  /// The step that the record belongs to, from 1; that of a record behind all is one more than there are.
+  /// The step that the record belongs to, from 1; size() + 1 for a record after the last step.
   std::size_t step_of(std::uint32_t record) const;
   std::vector<HandUpdate> hand_updates(std::size_t number) const;
   /// Of the step that has no update yet; 0: there is none.
   std::uint32_t next_playback() const { return begun_.playback; }
-  /// The newest record that was forgotten before it was read; 0: none was. Steps up to it are not counted.
+  /// The newest record that was dropped before it was read; 0: none. Steps up to it are not counted.
   std::uint32_t forgotten() const { return unread_; }
 
  private:
@@ -58,7 +58,7 @@ class TrainingSteps {
     std::uint16_t thread = 0;
     What what = What::other;
   };
-  void read_handoffs();
+  void read_data_flow();
   void find_sources();
   std::uint32_t read_events(std::uint32_t last, std::vector<Event>& events) const;
   void take(const Event& event);
@@ -69,7 +69,7 @@ class TrainingSteps {
   std::uint64_t cell_run_of(const Assignment& assignment) const;
 
   const Recorder* recorder_;
-  Told told_;
+  OnUpdate on_update_;
   std::vector<TrainingStep> steps_;
   bool open_ = false;         ///< the last step may still get updates
   TrainingStep begun_;        ///< what comes behind the last step
@@ -80,7 +80,7 @@ class TrainingSteps {
   std::deque<Assignment> assignments_;
   std::uint32_t forgotten_until_ = 0;  ///< of assignments after earlier records some were forgotten
   std::uint32_t last_asked_ = 0;
-  std::deque<Asked> asked_;
+  std::deque<RequestedGradients> asked_;
   std::unordered_map<std::uint64_t, std::uint64_t> values_;  ///< of variables, now
   std::uint32_t playback_ = 0;                               ///< the newest that was taken
   std::unordered_set<std::uint64_t> sources_;                ///< that it was asked for

@@ -1,5 +1,5 @@
-// What a condition asks of the values of a record's tensors: what is held, what can be computed again, and
-// what the statistics still tell of values that had to go.
+// Evaluates a condition on the values of a record's tensors: held values, recomputed ones, and the statistics
+// that are kept of dropped ones.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -49,7 +49,7 @@ class ValueLook {
   void begin(std::span<const std::uint64_t> inputs, std::span<const std::uint64_t> outputs,
              bool gives_gradients);
   protocol::Verdict verdict(const protocol::ValueTerm& term);
-  /// A value that was asked for since begin() can't be had again.
+  /// A value that was requested since begin() is lost.
   bool lost() const { return lost_; }
   void note_lost() { lost_ = true; }
   /// What the last term that was decided by a value found.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "engine/debug/change_set.h"
 #include "engine/debug/describe.h"
@@ -231,6 +232,7 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   BranchCurves curves = reader.compute([&](std::uint64_t done) { progress.done(depending.size() + done); });
   answer.curve_points = curves.points.size();
   std::ranges::copy(curves.notes, std::back_inserter(answer.notes));
+  answer.reads = std::exchange(curves.reads, {});
   answer.complete = answer.depending <= most_run && !branch.cut_off();
   answer.sentence = asked.sentence + sentence_of(answer, moved, failure, branch.cut_off()) +
                     unchanged_vjp(asked.records, recorder_.trace(), last, cancel);
@@ -295,14 +297,14 @@ protocol::BranchPreviews Branches::previews(const protocol::GetBranchPreviews& r
   if (request.tensors.size() > most_previews)
     throw BadRequest("get_branch_previews: " + std::to_string(request.tensors.size()) +
                      " tensors were asked for, the most is " + std::to_string(most_previews));
-  find(request.branch);  // that it is gone is told, not shown as empty texts
+  find(request.branch);  // throws if it is gone, instead of returning empty texts
   protocol::BranchPreviews answer;
   for (const std::uint64_t tensor : request.tensors) {
     std::optional<std::string>& text = answer.previews.emplace_back();
     try {
       if (has_preview(recorder_, tensor))
         text = preview(value(request.branch, tensor, request.difference, original, cancel));
-    } catch (const ValueError&) {  // whoever looks at the tensor itself hears why
+    } catch (const ValueError&) {  // a request for the tensor itself reports why
     }
   }
   return answer;
@@ -311,7 +313,7 @@ protocol::BranchPreviews Branches::previews(const protocol::GetBranchPreviews& r
 // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
 protocol::TakenOver Branches::take_over(const protocol::TakeOver& request, const Find& original,
                                         const CancelFlag& cancel) {
-  const auto assignment = recorder_.handoffs().assignment_of(request.tensor);
+  const auto assignment = recorder_.data_flow().assignment_of(request.tensor);
   std::optional<Variable> variable =
       assignment ? Variable::find(assignment->variable) : std::optional<Variable>();
   if (!variable)

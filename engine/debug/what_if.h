@@ -1,4 +1,4 @@
-// What if: the branches of a session, made and looked at for clients.
+// What if: makes and reads a session's branches for clients.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ class Branches {
   using Find = Branch::Find;
   explicit Branches(Recorder& recorder) : recorder_(recorder) {}
 
-  /// Makes a branch and runs what depends on its changes. At most `most_branches` are kept: the one that was
-  /// looked at longest ago goes. Throws ValueError, BadRequest and Cancelled.
+  /// Makes a branch and runs what depends on its changes. At most `most_branches` are kept; the least
+  /// recently used one is dropped. Throws ValueError, BadRequest and Cancelled.
   protocol::Branched make(const protocol::MakeBranch& request, const Find& original, const CancelFlag& cancel,
                           const Jobs::Report& report);
   /// A tensor in the branch, or how far it moved from the original. Throws ValueError: also of a branch that
@@ -28,7 +28,7 @@ class Branches {
                const CancelFlag& cancel);
   /// Whether the tensor may be another one in the branch. Throws as value().
   bool depends(std::uint64_t branch, std::uint64_t tensor, const CancelFlag& cancel);
-  /// Those of more than a few elements, and those that cannot be had, are left empty. Throws as value().
+  /// Empty for tensors with more than a few elements and for lost values. Throws as value().
   protocol::BranchPreviews previews(const protocol::GetBranchPreviews& request, const Find& original,
                                     const CancelFlag& cancel);
   /// What make() made of the session's curves, at most 10,000 points an answer. Throws ValueError: the branch

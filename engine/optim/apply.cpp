@@ -11,7 +11,7 @@
 namespace tapedeck {
 namespace {
 
-/// The values that the update of this thread may overwrite: handles that nothing but the call has.
+/// The values that this thread's update may overwrite: references that only the call holds.
 thread_local bool inputs_are_given_up = false;
 
 class GivenUpInputs {
@@ -21,23 +21,23 @@ class GivenUpInputs {
   GivenUpInputs(const GivenUpInputs&) = delete;
 };
 
-/// Whether the new values are what the variables hold.
+/// Whether the variables hold the new values.
 void check_results(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> results) {
   if (results.size() != targets.size())
     fail<InvalidArgumentError>(op.name, ": ", results.size(), " results for ", targets.size(), " variables");
 }
 
-/// The results take the memory of what they replace, as far as nobody else holds that.
+/// The results reuse the memory of the values that they replace if these have no other reference.
 void apply_over(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
                 const Attributes& attributes) {
   const UninterruptedScope uninterrupted;
   Variable::exchange(targets, [&](Tensors& values) {
-    // The values keep one handle each: they come back where the op throws.
+    // Each value keeps one reference, to restore it if the op throws.
     for (const Tensor& other : others) values.push_back(other);
     Tensors results;
     {
       const GivenUpInputs given_up;
-      const DeviceScope beside(values[0].device());  // a variable stays where it is
+      const DeviceScope beside(values[0].device());  // a variable stays on its device
       results = run_op(op, values, attributes);
     }
     check_results(op, targets, results);

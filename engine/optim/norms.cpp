@@ -1,4 +1,4 @@
-// The norm of many tensors together, and their multiples: what clipping by the global norm is made of.
+// The joint norm of many tensors, and their multiples: the parts of clipping by the global norm.
 #include "engine/ops/core/checks.h"
 #include "engine/ops/core/core_ops.h"
 #include "engine/ops/core/cost.h"
@@ -43,7 +43,7 @@ Tensor reduced(kernels::Reduction reduction, const Tensor& numbers) {
   return out;
 }
 
-/// The sum of all squares, of the elements times `scale` where there is one, in float64.
+/// The sum of all squares, of the elements times `scale` if given, in float64.
 Tensor sum_of_squares(const OpContext& c, const Tensor& scale) {
   const Tensor squares = for_each_input(c, [&](Tensor x, std::byte* to) {
     if (scale) x = run_binary(kernels::Binary::multiply, x, scale, {x.dtype(), x.shape()});
@@ -65,7 +65,7 @@ bool is_sound(const Tensor& sum) {
 }
 
 /// √(Σ x²), where squares overflow or underflow of x·2⁻ᵉ with the exponent e of the largest |x|. A GPU does
-/// not wait to know whether they do: it scales in any case, by 1 as a rule.
+/// not wait to find out: it always scales, usually by 1.
 Tensor norm_of(const OpContext& c) {
   const DType dtype = c.outputs[0].dtype;
   const Tensor sum = sum_of_squares(c, {});
@@ -136,7 +136,7 @@ TAPEDECK_OP(scale_all_op) = {
     .forward =
         [](const OpContext& c) {
           Tensors scaled;
-          const bool same = c.inputs[0].on_cpu() && c.inputs[0].item() == 1.0;  // a GPU's is not waited for
+          const bool same = c.inputs[0].on_cpu() && c.inputs[0].item() == 1.0;  // does not wait for a GPU's
           for (std::size_t i = 1; i < c.inputs.size(); ++i) {
             const Tensor x = contiguous(c.inputs[i]);
             scaled.push_back(same ? c.inputs[i] : allocate_output(c, i - 1));

@@ -14,7 +14,8 @@ std::size_t gradient_place(const OpDef& op) {
   return static_cast<std::size_t>(found - op.inputs.begin());
 }
 
-/// Value and slots are alike; the numbers behind `first_number` are scalars. Returns the gradient's place.
+/// Value and slots have the same shape; the numbers from `first_number` on are scalars. Returns the
+/// gradient's place.
 std::size_t check_targets(const OpContext& c, std::size_t numbers_behind_gradient) {
   const std::size_t gradient = gradient_place(c.op);
   require_kind(c, 0, Kind::floating);
@@ -61,14 +62,14 @@ TensorSpecs sparse_shapes(const OpContext& c) {
   return like_targets(c, gradient);
 }
 
-/// They stand in the host's memory as a rule; for one on a GPU this waits.
+/// They are usually in host memory; for one on a GPU this waits.
 std::vector<double> numbers_of(const OpContext& c, std::size_t first) {
   std::vector<double> numbers;
   for (std::size_t i = first; i < c.inputs.size(); ++i) numbers.push_back(c.inputs[i].item());
   return numbers;
 }
 
-/// Where the results go: over the inputs where those are given up.
+/// The outputs' memory: the inputs' own if these may be overwritten.
 struct Targets {
   Tensors results;
   Tensors kept;  ///< row-major forms of the inputs, as long as the kernel runs
@@ -91,7 +92,7 @@ Targets targets_of(const OpContext& c, std::size_t count) {
   return targets;
 }
 
-/// Writes what the inputs are to where the results go, for those that only change in part.
+/// Copies the inputs to the outputs, for updates that change only a part.
 void copy_to_results(Targets& targets) {
   for (std::size_t i = 0; i < targets.arrays.targets; ++i) {
     const auto* from = static_cast<const std::byte*>(targets.arrays.from[i]);
@@ -152,10 +153,9 @@ OpDef update_op(const UpdateRow& row, bool sparse) {
       row.what + (sparse ? ", of some rows: the others stay what they are" : "") + ".\n\n" + row.formula +
       "\nSource: " + row.source + "\n\nvalue" + slots +
       ": any floating dtype, one for all, and one shape. gradient: that dtype, " +
-      (sparse
-           ? "shape indices.shape + value.shape[1:]; indices: whole numbers, of rows; gradients of one row "
-             "are added up first. "
-           : "that shape. ") +
+      (sparse ? "shape indices.shape + value.shape[1:]; indices: integers, of rows; gradients of one row "
+                "are added up first. "
+              : "that shape. ") +
       numbers + ": scalars, any floating dtype." + (row.nesterov ? " use_nesterov: the second form." : "") +
       "\nReturns: the new value" + (row.slots.empty() ? "" : " and slots") +
       ".\nErrors: InvalidArgumentError for other shapes; TypeMismatchError for other or different dtypes" +
@@ -185,7 +185,7 @@ OpCost dense_cost(const CostContext& c, double operations) {
   return {operations * cost::count(c.inputs[gradient_place(c.op)]), cost::traffic(c)};
 }
 
-/// Of value and slots only the rows that the gradient has.
+/// Of value and slots only the gradient's rows.
 OpCost sparse_cost(const CostContext& c, double operations) {
   const std::size_t place = gradient_place(c.op);
   const TensorSpec& gradient = c.inputs[place];

@@ -11,8 +11,8 @@ enum class BreakpointKind : std::uint8_t {
   read,   ///< what reads a variable, or the tensor of a number
   write,  ///< an assignment to a variable
   cell,   ///< the first op that a cell runs
-  exception,  ///< an op that fails: stops at it, before the program hears of the error
-  playback,   ///< the begin of a playback
+  exception,  ///< an op that fails: stops at it, before the error reaches the program
+  playback,   ///< the start of a playback
   vjp,        ///< a VJP, by its op's name or pattern, or that of the record of a number
   condition   ///< whatever fulfils the condition
 };
@@ -45,8 +45,8 @@ struct Breakpoint {
   bool enabled = true;
   bool once = false;  ///< does nothing after it has stopped once
   BreakpointAction action = BreakpointAction::stop;
-  /// log: the line, where {max(out)} or {op} stands for what it is then. point: "NAME = norm(grad)", or the
-  /// quantity alone.
+  /// log: the line, where {max(out)} or {op} is replaced by its value then. point: "NAME = norm(grad)", or
+  /// the quantity alone.
   std::string text;
   template <class Visit, class Self = Breakpoint>
   static constexpr auto fields(Visit&& visit) {
@@ -99,9 +99,12 @@ struct Breakpoints {
 struct BreakpointHits {
   std::uint64_t id = 0;
   std::uint64_t hits = 0;
+  /// Of a line, where the condition or the text asks for an op: in how many of its runs there was none that
+  /// the condition could fit. A log or a point whose condition asks for none was hit in those, too.
+  std::uint64_t without_op = 0;
   template <class Visit, class Self = BreakpointHits>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("id", &Self::id), field("hits", &Self::hits));
+    return visit(field("id", &Self::id), field("hits", &Self::hits), field("without_op", &Self::without_op));
   }
 };
 

@@ -46,9 +46,9 @@ class Check {
     const auto major = static_cast<Major>(head >> 5);
     std::uint64_t argument = 0;
     if (major == simple)
-      return key_is_due() ? refuse("a key is no text") : simple_item(head & 31) && count_item();
+      return key_is_due() ? refuse("a key is not a string") : simple_item(head & 31) && count_item();
     if (!read_argument(head & 31, argument)) return false;
-    if (key_is_due() && major != text) return refuse("a key is no text");
+    if (key_is_due() && major != text) return refuse("a key is not a string");
     switch (major) {
       case negative:
         if (argument > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -112,7 +112,7 @@ class Check {
     if (key_is_due()) {
       Level& level = levels_[depth_ - 1];
       const std::string_view key(reinterpret_cast<const char*>(bytes_.data()) + at_, length);
-      if (!is_text) return refuse("a key is no text");
+      if (!is_text) return refuse("a key is not a string");
       if (level.has_key && !(level.last_key < key)) return refuse("keys are out of order");
       level.last_key = key;
       level.has_key = true;

@@ -1,4 +1,4 @@
-// A look over CBOR bytes before they are decoded: the decoder recurses and trusts declared lengths, a peer
+// Validates CBOR bytes before they are decoded: the decoder recurses and trusts declared lengths, and a peer
 // may lie.
 #pragma once
 

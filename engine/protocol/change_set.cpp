@@ -9,10 +9,9 @@ constexpr std::string_view step_name = "step";
 
 void refuse_unrecorded(const Condition& leaf) {
   const auto refuse_name = [&](const std::string& name) {
-    throw ConditionError(leaf.position,
-                         "“" + name +
-                             "” is taken for a name of the Python program, and what that held is "
-                             "not recorded. Only “step” is known here.");
+    throw ConditionError(leaf.position, "“" + name +
+                                            "” is read as a Python name, and the values of Python names are "
+                                            "not recorded. Only “step” is known here.");
   };
   if (const auto* named = std::get_if<NameTerm>(&leaf.term)) {
     if (named->name != step_name) refuse_name(named->name);
@@ -22,7 +21,7 @@ void refuse_unrecorded(const Condition& leaf) {
   } else if (const auto* value = std::get_if<ValueTerm>(&leaf.term)) {
     if (const auto* right = std::get_if<PythonName>(&value->right)) refuse_name(right->name);
   } else if (std::holds_alternative<SeriesTerm>(leaf.term)) {
-    throw ConditionError(leaf.position, "What looks at curves is for breakpoints: it names no ops.");
+    throw ConditionError(leaf.position, "Curves can be used in breakpoints only: they select no ops.");
   }
 }
 
@@ -32,6 +31,7 @@ Condition parse_set(std::string_view text) {
   Condition condition = parse_condition(text);
   if (condition.always()) throw ConditionError(0, "Type which ops: op:gradient_descent and step >= 60.");
   for_each_term(condition, [](const Condition& leaf) { refuse_unrecorded(leaf); });
+  if (const auto error = bookmarks_error(condition)) throw *error;
   return condition;
 }
 

@@ -25,7 +25,7 @@ constexpr bool is_optional = false;
 template <class T>
 constexpr bool is_optional<std::optional<T>> = true;
 
-/// Where in a message a value stands; a chain on the stack, spelled only when something is wrong.
+/// The path of a value in a message; a chain on the stack, spelled only for an error.
 struct Place {
   const Place* parent = nullptr;
   const char* name = nullptr;  ///< of the field; nullptr: an element
@@ -133,7 +133,7 @@ void read_doubles(const Message& message, const Place& place, const Json& json, 
   if (!json.is_binary()) message.expected(place, "binary", json);
   const auto& bytes = json.get_binary();
   if (bytes.size() % sizeof(double) != 0)
-    message.refuse(place, "has " + std::to_string(bytes.size()) + " bytes, which is no multiple of 8");
+    message.refuse(place, "has " + std::to_string(bytes.size()) + " bytes, which is not a multiple of 8");
   values.resize(bytes.size() / sizeof(double));
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::uint64_t bits = 0;

@@ -11,7 +11,7 @@ constexpr auto names(RunState) {
   return std::array<std::string_view, 3>{"running", "done", "failed"};
 }
 
-/// One run of a cell: the records between its begin and its end.
+/// One run of a cell: the records between its start and its end.
 struct CellRun {
   std::uint64_t number = 0;               ///< from 1, in the order in which they began
   std::string cell;                       ///< its id
@@ -87,7 +87,7 @@ struct ComparisonPart {
 
 struct Compared {
   std::uint64_t comparison = 0;  ///< names it in the requests that follow
-  std::string sentence;          ///< what came of the alignment, and what is missing
+  std::string sentence;          ///< the result of the alignment, and what is missing
   std::uint64_t rows = 0;
   std::uint64_t same = 0, other_attributes = 0, other_shapes = 0, only_left = 0, only_right = 0;
   ComparedSide left, right;           ///< as they were compared: the records that are kept
@@ -110,7 +110,7 @@ constexpr auto names(RowKind) {
                                          "only_right"};
 }
 
-/// Whether values are the same, as far as somebody looked.
+/// Whether values are the same, as far as they were compared.
 enum class Agreement : std::uint8_t { unknown, agree, differ };
 constexpr auto names(Agreement) {
   return std::array<std::string_view, 3>{"unknown", "agree", "differ"};
@@ -243,7 +243,7 @@ enum class DifferenceKind : std::uint8_t {
   none,   ///< nothing that was looked at differs
   op,     ///< an op whose inputs agree, and whose results differ
   leaf,   ///< a value that no op of the two sides made: it differs from the start
-  ops,    ///< different ops made it, or ops that stand on one side only
+  ops,    ///< different ops made it, or ops that are on one side only
   passed  ///< it came from before, but what it came from is gone
 };
 constexpr auto names(DifferenceKind) {

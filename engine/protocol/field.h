@@ -1,6 +1,6 @@
 // A message's field list: for each field its name on the wire and its member. `fields(visit)` calls `visit`
-// with all of them at once, and returns what it does. It is a template, of the message itself where nobody
-// says otherwise, so that whoever includes a message pays for its list only where he asks for it.
+// with all of them at once, and returns what it does. It is a template, by default of the message itself, so
+// that a file that includes a message compiles its list only where it uses it.
 #pragma once
 
 #include <cstddef>

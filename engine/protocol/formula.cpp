@@ -296,7 +296,7 @@ class FormulaParser {
     } else {
       node.kind = Kind::sign;
       if (token.kind == Token::raised || token.kind == Token::lowered)
-        refuse("something raised or lowered stands at nothing", token);
+        refuse("a superscript or subscript has no base", token);
     }
     return node;
   }

@@ -1,5 +1,5 @@
 // The formulas of VJPs, as the registry has them: "dA = dC·Bᵀ, dB = Aᵀ·dC". Read for two purposes: to know
-// which tensor a symbol stands for, and to typeset them.
+// which tensor a symbol names, and to typeset them.
 //
 //   formula     none, or statements between "," and ";"
 //   statement   GRADIENT = EXPRESSION     dx = …, d(logits) = …, dxᵢ = …, d(data)[i] = …
@@ -33,12 +33,12 @@ struct FormulaNode {
     fraction,  ///< two parts
     root,      ///< one part
     superscript,
-    subscript  ///< two parts: what it stands at, and itself
+    subscript  ///< two parts: the base, and the subscript
   };
   Kind kind = Kind::row;
   std::string text;
   std::vector<FormulaNode> parts;
-  /// There is room before it in the text: words stand apart, a sign is a product's or between two terms.
+  /// There is room before it in the text: words are separated, a sign is a product's or between two terms.
   bool spaced = false;
 };
 

@@ -84,7 +84,7 @@ class Reader {
     if (starts("->")) return add(Kind::sign, "→", 2);
     if (starts("-")) return add(Kind::sign, "−", 1);
     if (const auto* sign = first_of(signs)) return add(Kind::sign, std::string(*sign), sign->size());
-    refuse("there is a character that no formula has", at_);
+    refuse("this character cannot occur in a formula", at_);
   }
 
   /// Letters, digits, underscores; "input's" is one word.
@@ -115,7 +115,7 @@ class Reader {
     add(Kind::number, std::string(text_.substr(at_, end - at_)), end - at_);
   }
 
-  /// All that stands raised, or lowered, side by side; a relation between two of it belongs to it: Πⱼ≠ᵢ.
+  /// A whole superscript, or subscript; a relation between two of it belongs to it: Πⱼ≠ᵢ.
   template <class List>
   void read_shifted(Kind kind, const List& list) {
     const std::size_t start = at_;

@@ -1,5 +1,5 @@
-// Variables, frames and expressions of the host language (Python): what a session shows of the user's program
-// where it is stopped, or between two cells.
+// Variables, frames and expressions of the host language (Python), at a stop or between two
+// cells.
 #pragma once
 
 #include "engine/protocol/record.h"
@@ -200,13 +200,15 @@ struct Frames {
   bool noted_after = false;
   /// The cell whose beginning was nearer; `noted` is the first record from then on.
   std::optional<std::string> noted_cell = {};
+  /// With a cell: the function that the moment's record ran in, whose locals no stop has noted. Absent: none.
+  std::optional<std::string> unknown_function = {};
   static constexpr const char* type = "frames";
   template <class Visit, class Self = Frames>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("stop", &Self::stop), field("thread", &Self::thread), field("total", &Self::total),
                  field("first", &Self::first), field("frames", &Self::frames), field("moment", &Self::moment),
                  field("noted", &Self::noted), field("noted_after", &Self::noted_after),
-                 field("noted_cell", &Self::noted_cell));
+                 field("noted_cell", &Self::noted_cell), field("unknown_function", &Self::unknown_function));
   }
 };
 

@@ -15,12 +15,12 @@ constexpr auto names(HealthKind) {
   return std::array<std::string_view, 4>{"variable", "activation", "loss", "published"};
 }
 
-/// One run of a cell in which steps ended or samples were taken, up to the next run's begin; without cells
+/// One run of a cell in which steps ended or samples were taken, up to the next run's start; without cells
 /// all of the program. Steps count from 1 within it.
 struct HealthRun {
   std::uint64_t number = 0;  ///< as in CellRun; 0: before the first run that is known, or without cells
   std::optional<std::string> cell;            ///< id
-  std::uint64_t of_cell = 0;                  ///< the how-manieth run of that cell, from 1
+  std::uint64_t of_cell = 0;                  ///< which run of that cell it is, from 1
   std::uint64_t first = 0, last = 0;          ///< records
   std::uint64_t steps = 0;                    ///< that ran
   std::uint64_t sampled = 0, recomputed = 0;  ///< of them; of those afterwards, not while they ran
@@ -50,7 +50,7 @@ struct GetHealth {
   }
 };
 
-/// One quantity over all steps of a run: each column stands for as many steps as the others.
+/// One quantity over all steps of a run: each column covers as many steps as the others.
 struct HealthStrip {
   std::string
       quantity;  ///< "gradient", "weight", "update", "rank", "dead", "saturated", "not finite", "loss"
@@ -100,7 +100,7 @@ struct Health {
   }
 };
 
-/// All samples of one quantity, or so many that they can be told apart. Answer: HealthCurve.
+/// All samples of one quantity, or so many that they are distinguishable. Answer: HealthCurve.
 struct GetHealthCurve {
   std::uint64_t subject = 0;
   std::string quantity;

@@ -1,4 +1,4 @@
-// A look over JSON text before it is parsed: what nests without bound overflows the stack of whatever copies,
+// Checks JSON text before it is parsed: unbounded nesting would overflow the stack of code that copies,
 // writes or shows the parsed value.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace tapedeck::protocol {
 
 /// How many lists and objects are inside of each other at the deepest place: 2 for {"a": [1]}, 0 for a
-/// number. Of text that is no JSON: what a parser would have open when it finds that out, or more. Allocates
+/// number. Of text that is not JSON: what a parser would have open when it finds that out, or more. Allocates
 /// nothing.
 int json_nesting(std::string_view text);
 

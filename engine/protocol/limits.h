@@ -15,7 +15,7 @@ constexpr int max_json_nesting = 500;
 constexpr int max_output_nesting = max_json_nesting - 4;
 
 /// Of one message, also between window and Jupyter kernel. Sockets refuse longer ones before they are read:
-/// the connection ends. So what would be longer is not sent, and that is told.
+/// the connection ends. So longer ones are not sent, and the client is notified.
 constexpr std::int64_t max_message_bytes = std::int64_t{1} << 30;
 
 /// Of one cell, beside what it prints: a loop that displays without end must not fill the window's memory.

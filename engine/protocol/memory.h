@@ -1,4 +1,4 @@
-// Memory: what was alive at a moment, who held it, how that went over the run, and what computing again would
+// Memory: storages alive at a moment and their holders, the curve over the run, and what recomputation would
 // save. Bytes are those of storages: views of one count once.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace tapedeck::protocol {
 
 /// Who holds a storage. Where several holders in the program do, the first of these; what the recording holds
-/// is told apart.
+/// is counted separately.
 enum class MemoryHolder : std::uint8_t {
   variable,  ///< it is the present value of a variable
   tape,      ///< a tape keeps it for a VJP

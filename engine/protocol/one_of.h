@@ -13,7 +13,7 @@
 
 namespace tapedeck::protocol {
 
-/// Holds a value of one of `Types`, at first the first one's default; once it was moved away, of none.
+/// Holds a value of one of `Types`, initially a default value of the first; empty after a move.
 template <class... Types>
 class OneOf {
  public:
@@ -43,7 +43,7 @@ class OneOf {
         [](Visitor& called, const std::any& value) -> Result {
           return called(*std::any_cast<Types>(&value));
         }...};
-    if (!value_.has_value()) throw std::logic_error("a value that was moved away is not there to visit");
+    if (!value_.has_value()) throw std::logic_error("the value was moved away");
     return calls[index_](visitor, value_);
   }
 
@@ -77,7 +77,7 @@ bool holds_alternative(const OneOf<Types...>& one) {
 template <class T, class... Types>
 const T& get(const OneOf<Types...>& one) {
   const T* value = one.template get_if<T>();
-  if (!value) throw std::logic_error("a value of another type is there");
+  if (!value) throw std::logic_error("it holds a value of another type");
   return *value;
 }
 template <class Visitor, class... Types>

@@ -47,6 +47,9 @@ struct FoundHit {
   std::string reason;                      ///< what held, "max(abs(out)) > 3, it is 7.3"
   std::optional<double> value;             ///< what decided, where it was a value
   std::vector<BreakpointState> problems;   ///< of breakpoints that can't be looked for
+  /// Where the search ends: those of lines of which no op is recorded, so that it can't stop there. Of a long
+  /// trace it is not known of all.
+  std::vector<std::uint64_t> without_ops;
   static constexpr const char* type = "found_hit";
   template <class Visit, class Self = FoundHit>
   static constexpr auto fields(Visit&& visit) {
@@ -54,7 +57,8 @@ struct FoundHit {
                  field("newest", &Self::newest), field("looked_at", &Self::looked_at),
                  field("lost", &Self::lost), field("undecided", &Self::undecided),
                  field("breakpoints", &Self::breakpoints), field("reason", &Self::reason),
-                 field("value", &Self::value), field("problems", &Self::problems));
+                 field("value", &Self::value), field("problems", &Self::problems),
+                 field("without_ops", &Self::without_ops));
   }
 };
 

@@ -45,11 +45,11 @@ struct ProfileRun {
   }
 };
 
-/// Time on a thread after one op's end and before the next one's begin, by the two places.
+/// Time on a thread after one op's end and before the next one's start, by the two places.
 struct ProfileGap {
   std::uint64_t thread = 0;
   std::string from_cell, from_file, to_cell, to_file;
-  std::optional<std::uint32_t> from_line, to_line;  ///< absent: the cell's begin, or its end
+  std::optional<std::uint32_t> from_line, to_line;  ///< absent: the cell's start, or its end
   std::uint64_t count = 0;
   std::int64_t total_ns = 0, max_ns = 0;
   std::uint64_t record = 0;  ///< after the longest of them; before it where the cell ended
@@ -365,7 +365,7 @@ struct GetProfileCost {
 struct ProfileCost {
   std::uint64_t record = 0;
   double flops = 0, bytes = 0;
-  std::optional<std::int64_t> duration_ns;  ///< of the work; absent where a GPU has not told
+  std::optional<std::int64_t> duration_ns;  ///< of the work; absent where a GPU has not reported it
   std::optional<double> roof_ns;            ///< as in ProfileRow
   ProfileBound bound = ProfileBound::unknown;
   static constexpr const char* type = "profile_cost";

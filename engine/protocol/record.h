@@ -35,7 +35,7 @@ enum class WorkTime : std::uint8_t {
   host,     ///< the host did it: from the record's begin to its end
   pending,  ///< a GPU is at it, or was not asked yet
   known,    ///< a GPU did it, at these times
-  lost      ///< a GPU did it, and nobody will know when
+  lost      ///< a GPU did it, at a time that will never be known
 };
 constexpr auto names(WorkTime) {
   return std::array<std::string_view, 4>{"host", "pending", "known", "lost"};

@@ -9,7 +9,7 @@ bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// A word without its quotes; `at` moves behind it. Quotes open at the word's begin or after a part's colon.
+/// A word without its quotes; `at` moves behind it. Quotes open at the word's start or after a part's colon.
 std::string take_word(std::string_view text, std::size_t& at) {
   std::string word;
   bool quoted = false;
@@ -23,7 +23,7 @@ std::string take_word(std::string_view text, std::size_t& at) {
   return word;
 }
 
-/// Words and parts, whatever stands there.
+/// Words and parts, whatever the text is.
 Condition parse_words(std::string_view text) {
   Condition all;
   for (std::size_t at = 0; at < text.size();) {
@@ -67,12 +67,11 @@ std::string unrecorded_term_of(const Condition& condition) {
   std::string sentence;
   for_each_term(condition, [&](const Condition& leaf) {
     if (const std::string* name = name_in(leaf.term))
-      sentence =
-          "\"" + *name +
-          "\" is taken for a name of the Python program, and what that held is not recorded: Python names "
-          "are for breakpoints. Quotes make a word of it.";
+      sentence = "\"" + *name +
+                 "\" is read as a Python name, and the values of Python names are not recorded: they work in "
+                 "breakpoints only. Quotes turn it into a word.";
     else if (std::holds_alternative<SeriesTerm>(leaf.term))
-      sentence = "What looks at curves is for breakpoints: a filter knows what was recorded of each op.";
+      sentence = "Curves can be used in breakpoints only: a filter sees what was recorded of each op.";
   });
   return sentence;
 }
@@ -86,7 +85,8 @@ TensorFacts facts_of_record(const TensorInfo& tensor) {
 
 class Look {
  public:
-  Look(const Record& record, const std::vector<CellLabel>& labels) : record_(record), labels_(labels) {}
+  Look(const Record& record, const std::vector<CellLabel>& labels, std::span<const std::uint64_t> bookmarked)
+      : record_(record), labels_(labels), bookmarked_(bookmarked) {}
 
   Verdict operator()(const Condition& term) const {
     return std::visit([this](const auto& one) { return look(one); }, term.term);
@@ -111,6 +111,8 @@ class Look {
         any(record_.outputs, FilterPart::writes));
   }
   Verdict look(Flag flag) const {
+    if (flag == Flag::bookmarked)
+      return verdict_of(std::binary_search(bookmarked_.begin(), bookmarked_.end(), record_.number));
     return verdict_of(has_flag(flag, record_.kind, record_.backward, record_.state));
   }
   Verdict look(const ShapeTerm& term) const {
@@ -164,6 +166,7 @@ class Look {
 
   const Record& record_;
   const std::vector<CellLabel>& labels_;
+  const std::span<const std::uint64_t> bookmarked_;
 };
 
 }  // namespace
@@ -180,7 +183,7 @@ std::string filter_problem(std::string_view text) {
   try {
     return unrecorded_term_of(parse_unfinished(text));
   } catch (const ConditionError& error) {
-    return std::string(error.what()) + " The text is looked for word by word.";
+    return std::string(error.what()) + " The text is searched for word by word.";
   }
 }
 
@@ -192,6 +195,10 @@ bool asks_for_values(const Condition& condition) {
     asks = asks || (value && (reads_values(value->left.measure) || (other && reads_values(other->measure))));
   });
   return asks;
+}
+
+bool asks_for_bookmarks(const Condition& condition) {
+  return bookmarks_error(condition).has_value();
 }
 
 bool is_state(const TextTerm& term, bool backward, RecordState state) {
@@ -211,6 +218,8 @@ bool has_flag(Flag flag, RecordKind kind, bool backward, RecordState state) {
       return kind == RecordKind::playback;
     case Flag::failed:
       return state == RecordState::failed;
+    case Flag::bookmarked:
+      return false;
   }
   return false;
 }
@@ -240,8 +249,9 @@ std::string label_of(const std::string& cell, std::uint64_t execution, const std
   return found == labels.end() ? cell : found->label;
 }
 
-bool matches(const Condition& filter, const Record& record, const std::vector<CellLabel>& labels) {
-  return evaluate(filter, Look(record, labels)) == Verdict::yes;
+bool matches(const Condition& filter, const Record& record, const std::vector<CellLabel>& labels,
+             std::span<const std::uint64_t> bookmarked) {
+  return evaluate(filter, Look(record, labels, bookmarked)) == Verdict::yes;
 }
 
 }  // namespace tapedeck::protocol

@@ -96,15 +96,15 @@ struct Status {
   bool keep_everything = false;
   bool replay_on_cpu = false;
   /// Values that the recorder holds, also those that the program has too; with `record_bytes` it is what the
-  /// recording takes of its budget. Values that were computed again for a view are no part of it.
+  /// recording takes of its budget. Values that were computed again for a view are not part of it.
   std::uint64_t held_bytes = 0;
   std::uint64_t record_bytes = 0;  ///< records, copies of small values, names and curves
   std::uint64_t budget_bytes = 0;
-  std::uint64_t leaves_dropped = 0;  ///< leaves that had to go: values behind them can not be had again
-  /// Another number whenever values of records may have got lost, see GetLostRecords; 0: all can be had.
+  std::uint64_t leaves_dropped = 0;  ///< dropped leaves: values computed from them are lost
+  /// Changes whenever values of records may have been lost, see GetLostRecords; 0: none is lost.
   std::uint64_t values_lost = 0;
   std::uint64_t series_points = 0;   ///< total so far
-  std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
+  std::uint64_t series_thinned = 0;  ///< of them, how many were dropped to make room
   std::uint64_t pictures = 0;        ///< positions of histograms and images so far
   bool full = false;  ///< no record can begin any more: all numbers are used up, and the recording is off
   std::optional<std::string> trace_file;   ///< path of the file that this is; absent: a live session
@@ -112,7 +112,7 @@ struct Status {
   std::uint64_t pool_bytes = 0;            ///< in use by tensors, the recorder's included
   std::uint64_t pooled_bytes = 0;          ///< free, kept for the next tensors
   std::vector<GpuMemory> gpus;             ///< those that the session can use
-  std::uint64_t device_times = 0;          ///< of how many records GPUs have told when they did the work
+  std::uint64_t device_times = 0;          ///< of how many records the GPUs' times are known
   std::uint64_t device_times_pending = 0;  ///< and of how many they have not yet
   static constexpr const char* type = "status";
   template <class Visit, class Self = Status>

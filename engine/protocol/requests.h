@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 11;
+constexpr std::uint32_t version = 12;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -39,7 +39,7 @@ struct GetRecords {
   }
 };
 
-/// Which of these records, at most 4096, have values that cannot be had again. Answer: LostRecords.
+/// Which of these records, at most 4096, have lost values. Answer: LostRecords.
 struct GetLostRecords {
   std::vector<std::uint64_t> records;
   static constexpr const char* type = "get_lost_records";
@@ -87,7 +87,7 @@ struct GetTile {
   std::optional<std::vector<std::int64_t>> slice;
   std::int64_t row = 0, column = 0;  ///< first shown element
   std::int64_t rows = 0, columns = 0;
-  /// Every cell of the tile stands for row_step × column_step elements (see `cell`); 1 for the numbers
+  /// Every cell of the tile covers row_step × column_step elements (see `cell`); 1 for the numbers
   /// themselves.
   std::int64_t row_step = 1, column_step = 1;
   CellValue cell = CellValue::mean;
@@ -145,7 +145,7 @@ enum class GateCommand : std::uint8_t {
   run,        ///< open
   pause,      ///< stop before the next op
   step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients
-  step_line,  ///< stop before another source line, where the host tells of lines; else before its first op
+  step_line,  ///< stop before another source line, where the host reports lines; else before its first op
   step_out    ///< stop after the playback or custom gradient that it is in
 };
 constexpr auto names(GateCommand) {
@@ -178,7 +178,7 @@ struct SetOptions {
   }
 };
 
-/// Holds a value within the budget whatever its age, or lets it go. Answer: Status.
+/// Holds a value within the budget whatever its age, or releases it. Answer: Status.
 struct Pin {
   std::uint64_t tensor = 0;
   bool pinned = true;
@@ -209,19 +209,21 @@ struct GetPictures {
   }
 };
 
-/// The records that a filter (record_filter.h) lets through, from `first` on: as many as can be looked at in
-/// a moment. Answer: FoundRecords; the next request goes on after what that looked at.
+/// The records that a filter (record_filter.h) lets through, from `first` on: as many as can be searched in a
+/// moment. Answer: FoundRecords; the next request continues after them.
 struct FindRecords {
   std::string filter;
   std::vector<CellLabel> labels;
   std::uint64_t first = 1;
-  std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
-  std::optional<bool> backward;      ///< only forward or only backward records; absent: both
+  std::vector<std::uint64_t> again;            ///< older records that were open in earlier answers
+  std::optional<bool> backward;                ///< only forward or only backward records; absent: both
+  std::vector<std::uint64_t> bookmarked = {};  ///< ascending: the records that the filter calls so
   static constexpr const char* type = "find_records";
   template <class Visit, class Self = FindRecords>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("filter", &Self::filter), field("labels", &Self::labels), field("first", &Self::first),
-                 field("again", &Self::again), field("backward", &Self::backward));
+                 field("again", &Self::again), field("backward", &Self::backward),
+                 field("bookmarked", &Self::bookmarked));
   }
 };
 

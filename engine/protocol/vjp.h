@@ -21,7 +21,7 @@ constexpr auto names(VjpRole) {
   return std::array<std::string_view, 5>{"cotangent", "input", "output", "attribute", "count"};
 }
 
-/// What a symbol of the formula stands for.
+/// What a symbol of the formula names.
 struct VjpSymbol {
   VjpRole role = VjpRole::input;
   std::optional<std::string> symbol;  ///< "A"; of a cotangent what it is the gradient of, "C" for dC
@@ -87,8 +87,8 @@ struct GradientSum {
   }
 };
 
-/// All of it but the values, which GetTile and GetStatistics bring. Tensors that are foreseen can be had for
-/// a while, too.
+/// All of it but the values, which GetTile and GetStatistics bring. Foreseen tensors are available for a
+/// while, too.
 struct VjpParts {
   std::uint64_t asked = 0;         ///< the request's record
   std::optional<Record> vjp;       ///< absent: the op has not been played back

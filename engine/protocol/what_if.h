@@ -12,9 +12,9 @@ enum class ChangeKind : std::uint8_t {
   attribute,  ///< the record's attribute of that name becomes `text`, as Python
               ///< writes it
   skip,       ///< the record's op passes its first input on
-  zero,       ///< its result becomes zeros
-  scale,      ///< its result times the one number
-  clip        ///< its result clipped to plus and minus the one number
+  zero,       ///< its results become zeros
+  scale,      ///< its results times the one number
+  clip        ///< its results clipped to plus and minus the one number
 };
 constexpr auto names(ChangeKind) {
   return std::array<std::string_view, 7>{"value", "element", "attribute", "skip", "zero", "scale", "clip"};
@@ -28,11 +28,13 @@ struct PastChange {
   std::vector<double> numbers;
   std::optional<std::uint64_t> record;         ///< attribute, skip, zero, scale, clip
   std::optional<std::string> attribute, text;  ///< attribute
+  std::optional<std::uint64_t> result = {};    ///< zero, scale, clip: that one of the op's results alone
   template <class Visit, class Self = PastChange>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("kind", &Self::kind), field("tensor", &Self::tensor), field("element", &Self::element),
                  field("numbers", &Self::numbers), field("record", &Self::record),
-                 field("attribute", &Self::attribute), field("text", &Self::text));
+                 field("attribute", &Self::attribute), field("text", &Self::text),
+                 field("result", &Self::result));
   }
 };
 
@@ -45,8 +47,8 @@ constexpr auto names(SetAction) {
 /// The same change of every op that a filter finds.
 struct SetChange {
   std::string filter;  ///< a condition, see parse_set(): "op:gradient_descent and step >= 60"
-  /// "out": the results; "in", "in0" …: an input; else the name of an attribute, or of an input:
-  /// "learning_rate". Ops without it stay as they are.
+  /// "out": the results; "out0" …, or its name ("q"): one of them; "in", "in0" …: an input; else the name of
+  /// an attribute, or of an input: "learning_rate". Ops without it stay as they are.
   std::string subject;
   SetAction action = SetAction::scale;
   std::string value;  ///< a number; of an attribute that is set, what Python would write
@@ -78,7 +80,7 @@ struct Moved {
   std::string cell, file;
   std::uint32_t line = 0;
   TensorInfo tensor;
-  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is no number
+  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is not a number
   double before = 0, after = 0;  ///< norms; of a scalar the value
   template <class Visit, class Self = Moved>
   static constexpr auto fields(Visit&& visit) {
@@ -89,9 +91,39 @@ struct Moved {
   }
 };
 
+/// How an op hangs together with what Python read of values that are others in the branch.
+enum class ReadLink : std::uint8_t {
+  decision,  ///< its result is a truth value that Python read, and another in the branch
+  same,      ///< it takes the very number or array that Python read
+  possible   ///< it takes what came up only after Python had read: calculated from it, or not
+};
+constexpr auto names(ReadLink) {
+  return std::array<std::string_view, 3>{"decision", "same", "possible"};
+}
+
+/// Ops of one place that stay as recorded, though Python made, or may have made, what they take of a value
+/// that is another in the branch.
+struct ReadUse {
+  ReadLink link = ReadLink::possible;
+  std::uint64_t record = 0;  ///< the first
+  std::string op;            ///< as in Record, and the next three
+  std::string cell, file;
+  std::uint32_t line = 0;
+  std::uint64_t ops = 0;    ///< how many
+  std::string subject;      ///< the attribute or input that it is; empty of a decision
+  std::string first, last;  ///< what it is as text, at the first op and at the last one
+  template <class Visit, class Self = ReadUse>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("link", &Self::link), field("record", &Self::record), field("op", &Self::op),
+                 field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line),
+                 field("ops", &Self::ops), field("subject", &Self::subject), field("first", &Self::first),
+                 field("last", &Self::last));
+  }
+};
+
 struct Branched {
   std::uint64_t branch = 0;     ///< names it in GetBranchTile and GetBranchStatistics
-  std::string sentence;         ///< what came of it
+  std::string sentence;         ///< the result
   std::uint64_t depending = 0;  ///< results that depend on the changes
   std::vector<Moved> moved;     ///< those whose results moved most, at most 200
   bool complete = true;         ///< false: more may depend, or only the first were made; the sentence says it
@@ -99,13 +131,15 @@ struct Branched {
   std::uint64_t curve_points = 0;  ///< that GetBranchSeries gives
   /// What stayed as it was recorded, and what is left out, each a sentence.
   std::vector<std::string> notes = {};
+  std::vector<ReadUse> reads = {};  ///< by link; of one link in the order of their records; at most 200
   static constexpr const char* type = "branched";
   template <class Visit, class Self = Branched>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("branch", &Self::branch), field("sentence", &Self::sentence),
                  field("depending", &Self::depending), field("moved", &Self::moved),
                  field("complete", &Self::complete), field("ops", &Self::ops),
-                 field("curve_points", &Self::curve_points), field("notes", &Self::notes));
+                 field("curve_points", &Self::curve_points), field("notes", &Self::notes),
+                 field("reads", &Self::reads));
   }
 };
 
@@ -163,8 +197,7 @@ struct GetBranchPreviews {
 };
 
 struct BranchPreviews {
-  std::vector<std::optional<std::string>>
-      previews;  ///< in the request's order; absent: large, or not to be had
+  std::vector<std::optional<std::string>> previews;  ///< in the request's order; absent: large, or lost
   static constexpr const char* type = "branch_previews";
   template <class Visit, class Self = BranchPreviews>
   static constexpr auto fields(Visit&& visit) {

@@ -74,7 +74,7 @@ bool is_whole_number(PyObject* value) {
   return PyIndex_Check(value) && !PyBool_Check(value);
 }
 
-// A whole number stays one, so that an op can tell range(3) from range(3.).
+// An integer stays one, so that an op can tell range(3) from range(3.).
 Attribute to_real(PyObject* value, const Where& where) {
   if (PyBool_Check(value)) return value == Py_True;
   if (is_whole_number(value)) return to_integer(value, where);
@@ -265,16 +265,16 @@ void Signature::parse(PyObject* const* arguments, std::size_t positional, PyObje
     const auto index = static_cast<std::size_t>(parameter.index);
     if (parameter.is_input) {
       if (!slots[i])
-        fail<TypeMismatchError>(op_.name, "() misses argument ", short_repr(parameter.name), "; it takes ",
-                                text());
+        fail<TypeMismatchError>(op_.name, "() is missing argument ", short_repr(parameter.name),
+                                "; it takes ", text());
       values[index] = slots[i];
       continue;
     }
     const AttributeSpec& spec = op_.attributes[index];
     if (!slots[i]) {
       if (spec.required)
-        fail<TypeMismatchError>(op_.name, "() misses argument ", short_repr(parameter.name), "; it takes ",
-                                text());
+        fail<TypeMismatchError>(op_.name, "() is missing argument ", short_repr(parameter.name),
+                                "; it takes ", text());
       continue;
     }
     if (given.empty())

@@ -35,7 +35,7 @@ class Signature {
 
  private:
   int slot_of(PyObject* keyword) const;
-  /// `name` stands among the parameters; else it is the last argument.
+  /// `name` is among the parameters; else it is the last argument.
   bool has_name_inside() const;
   void fill_slots(PyObject* const* arguments, std::size_t positional, PyObject* keyword_names,
                   PyObject** slots) const;

@@ -46,7 +46,7 @@ void check_numbers(const OpDef& op, PyObject* const* values, std::span<const Ten
 
 void check_assigned(const char* action, PyObject* value, const Tensor& tensor, Device device) {
   if (!is_asked() || !is_tensor_like(value)) return;
-  if (takes_other_ways(tensor.dtype())) return;  // it stays on the CPU
+  if (has_partial_support(tensor.dtype())) return;  // it stays on the CPU
   // What layers and optimisers keep is theirs; tf.assign and Variable.load hand a program's value on.
   const std::string_view module = caller();
   if (module.starts_with(package) && module != "tapedeck._variables.variables") return;

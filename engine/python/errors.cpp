@@ -25,7 +25,7 @@ struct ErrorClasses {
 };
 ErrorClasses classes;
 
-/// A path in the text may hold bytes that are no UTF-8: they come as Python has them in paths.
+/// A path in the text may hold bytes that are not UTF-8: they come as Python has them in paths.
 py::object text_object(const std::string& text) {
   return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
@@ -81,7 +81,7 @@ void bind_errors(py::module_& module) {
   py::handle(base).attr("argument") = py::none();  // and which of its arguments, where the engine knows them
   classes.base = base;
   classes.invalid_argument = invalid;
-  // TensorFlow raises an InvalidArgumentError for many of the next two: whoever catches that gets them.
+  // TensorFlow raises an InvalidArgumentError for many of the next two: a handler of that catches them.
   classes.type_mismatch =
       make("TypeMismatchError", "An argument's dtype is wrong; a TypeError.", invalid, PyExc_TypeError);
   classes.out_of_range =
@@ -115,7 +115,7 @@ void set_python_error() noexcept {
   try {
     throw;
   } catch (const ForeignException&) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "an exception got lost on its way");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "a C++ exception was lost");
   } catch (const Interrupted&) {
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const InvalidArgumentError& error) {

@@ -12,7 +12,7 @@ namespace tapedeck::python {
 /// Makes the exception classes and puts them into `module`.
 void bind_errors(py::module_& module);
 
-/// To be called in a catch block: sets the Python exception that stands for the current C++ one.
+/// To be called in a catch block: sets the Python exception for the current C++ one.
 void set_python_error() noexcept;
 
 /// Runs `function` and returns what it returns; where it throws, sets the Python exception and returns

@@ -62,7 +62,7 @@ void print_line(const std::string& line) {
   PyGILState_Release(state);
 }
 
-// References that were let go on threads without Python's lock.
+// References that were dropped on threads without Python's lock.
 struct Pending {
   std::mutex mutex;
   std::vector<PyObject*> objects;

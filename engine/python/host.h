@@ -1,4 +1,4 @@
-// What the engine asks of Python: its lock, and whether the user interrupted.
+// The engine's hooks into Python: its lock, and interrupts.
 #pragma once
 
 namespace tapedeck::python {

@@ -44,7 +44,7 @@ std::atomic<const CancelFlag*> computing_ends{nullptr};
 
 /// An exception that came too late for what it was to end. It has to be raised and caught: to set it to
 /// nothing (PyThreadState_SetAsyncExc) would leave Python's mark of it, at which a thread whose lines are
-/// told of goes round in circles when it begins a function.
+/// traced loops forever when it enters a function.
 void drop_late_exception() {
   if (PyThreadState_Get()->async_exc == nullptr) return;
   const py::dict names;
@@ -135,7 +135,7 @@ bool Inspector::State::interrupt(const std::shared_ptr<Task>& task, const char* 
   return true;
 }
 
-/// Until the task is done, or nobody waits for it any longer: then `abandoned` is set. `cancel` may go before
+/// Until the task is done or its client gives up: then `abandoned` is set. `cancel` may go before
 /// the task does, so the task has a flag of its own.
 void Inspector::State::watch(const std::shared_ptr<Task>& task, const CancelFlag& cancel,
                              std::unique_lock<std::mutex>& lock) {
@@ -197,11 +197,11 @@ protocol::Reply Inspector::answer(const debug::HostRequest& request, const Cance
   return std::move(*task->reply);
 }
 
-PuttingBack::PuttingBack() {
+RestoreScope::RestoreScope() {
   putting_back = true;
   drop_late_exception();
 }
-PuttingBack::~PuttingBack() {
+RestoreScope::~RestoreScope() {
   putting_back = false;
 }
 
@@ -240,7 +240,7 @@ static void set_frame_local(const py::handle object, const py::str& name, const 
 
 namespace {
 
-/// Without Python's lock. What cannot be had is a LookupError, with the reason.
+/// Without Python's lock. A lost value is a LookupError with the reason.
 py::object recorded_value(Recorder& recorder, std::uint64_t id) {
   std::optional<std::string> problem;
   Tensor value;
@@ -269,8 +269,8 @@ py::object recorded_value(Recorder& recorder, std::uint64_t id) {
 
 std::optional<std::uint64_t> version_before(const Recorder& recorder, std::uint64_t id,
                                             std::uint64_t record) {
-  const auto assignment = recorder.handoffs().assignment_of(id);
-  return assignment ? recorder.handoffs().value_before(assignment->variable, record) : std::nullopt;
+  const auto assignment = recorder.data_flow().assignment_of(id);
+  return assignment ? recorder.data_flow().value_before(assignment->variable, record) : std::nullopt;
 }
 
 }  // namespace

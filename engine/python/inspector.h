@@ -16,7 +16,7 @@ class Inspector final : public debug::HostInspector {
  public:
   /// The recorder must never end (other threads may be inside an op that it records).
   explicit Inspector(Recorder& recorder);
-  /// Without Python's lock. Where the user's code can not be ended its thread is left to the process's end.
+  /// Without Python's lock. Where the user's code cannot be ended its thread is left to the process's end.
   ~Inspector() override;
   protocol::Reply answer(const debug::HostRequest& request, const CancelFlag& cancel) override;
 
@@ -29,13 +29,13 @@ class Inspector final : public debug::HostInspector {
 /// The function's own variables as a new dict; the frame keeps nothing of it.
 py::dict frame_locals(py::handle frame);
 
-/// While it lives, code on this thread is not ended from outside, and what came too late is dropped: what was
-/// changed is being put back. Needs Python's lock.
-class PuttingBack {
+/// Protects the restoration of changed state: while it lives, code on this thread is not interrupted, and a
+/// pending interruption is dropped. Needs Python's lock.
+class RestoreScope {
  public:
-  PuttingBack();
-  ~PuttingBack();
-  PuttingBack(const PuttingBack&) = delete;
+  RestoreScope();
+  ~RestoreScope();
+  RestoreScope(const RestoreScope&) = delete;
 };
 
 /// What tapedeck/_session/values.py, frames.py and moments.py need of C++. `recorder`: throws where there is

@@ -108,7 +108,7 @@ TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
   if (is_variable(value.ptr())) return {variable_of(value.ptr()).peek(), text, true};
   if (is_numpy_array(value.ptr())) return {tensor_from_numpy(value.ptr(), {}, {nullptr, nullptr}), text};
   throw ValueError("bad_request",
-                   text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
+                   text + " is not a tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
 }
 
 /// The user's code at a stop: tapes work in it, with none of the program's among them, its ops are no
@@ -128,7 +128,7 @@ py::dict isolated(const py::tuple& place, const std::string& watch, Function&& e
   const EvaluationScope scope;
   const py::object kept = part("isolation").attr("keep")(place, watch);
   const auto put_back = [&] {
-    const PuttingBack undisturbed;
+    const RestoreScope undisturbed;
     kept.attr("put_back")();
   };
   try {
@@ -165,6 +165,7 @@ struct Answering {
     answer.noted = if_there(py::cast<std::uint64_t>(found[3]));
     answer.noted_after = py::cast<bool>(found[4]);
     answer.noted_cell = if_there(py::cast<std::string>(found[5]));
+    answer.unknown_function = if_there(py::cast<std::string>(found[6]));
     answer.first = get.first;
     answer.thread = py::cast<std::string>(found[0]);
     answer.total = py::cast<std::uint32_t>(found[1]);
@@ -203,6 +204,10 @@ struct Answering {
 
   // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
   Reply operator()(const Assign& assign) const {
+    if (assign.place.moment)
+      return Failure{"The values are those before op " + std::to_string(*assign.place.moment) +
+                         ", and the past is not edited.",
+                     "bad_request"};
     const QuietScope quiet;
     const py::tuple place = place_of(recorder, assign.place);
     py::dict outcome = isolated(py::make_tuple(place[0], place[1], place[2]), "",
@@ -221,7 +226,11 @@ struct Answering {
       recorder.assigned_by_debugger(variable.peek(), variable.name(), value, variable.id());
       outcome = part("console").attr("assigned")(place);
     }
-    return evaluation(outcome);
+    Evaluation answer = evaluation(outcome);
+    // Where Continue came while the value was computed, the lines that were to see it may have run.
+    if (!answer.error && assign.place.stop && recorder.gate().status().stop != *assign.place.stop)
+      answer.note = py::cast<std::string>(part("console").attr("WENT_ON"));
+    return answer;
   }
 
   Reply operator()(const Complete& complete) const {

@@ -1,27 +1,28 @@
 #include "engine/python/line_stops.h"
 
+#include <pybind11/stl.h>
+
 #include <algorithm>
+#include <bitset>
 #include <limits>
+#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
 #include "engine/python/host.h"
-#include "engine/python/inspector.h"
+#include "engine/python/program_names.h"
 #include "engine/python/source_lines.h"
-#include "engine/python/tensor/convert.h"
-#include "engine/python/tensor/tensor_object.h"
 #include "engine/record/background_thread.h"
 #include "engine/record/breakpoints/host_program.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python {
 namespace {
-
-using protocol::NameError;
-using protocol::NameValue;
 
 using LineNumbers = std::vector<std::uint32_t>;  // sorted
 
@@ -41,7 +42,12 @@ struct LineWatch {
   std::unordered_map<PyCodeObject*, WatchedCode> codes;
   PyCodeObject* last_code = nullptr;
   WatchedCode last_watched;
-  int next_turn = -1;  ///< the instruction that a `for` begins each turn with
+  int next_turn = -1;         ///< the instruction that a `for` begins each turn with
+  int yields = -1;            ///< the one that leaves a generator for a while
+  std::bitset<256> computes;  ///< instructions that may run an op
+  /// The last line of what is computed on a line.
+  std::map<std::pair<PyCodeObject*, int>, int> ends;
+  std::uint64_t era = 0;  ///< how often lines began to be told of
 };
 
 LineWatch& line_watch() {
@@ -63,6 +69,36 @@ WatchedCode watched_in(PyCodeObject* code) {
   return here.last_watched = known->second;
 }
 
+int instruction_at(PyCodeObject* code, int offset) {
+  const auto bytes = py::reinterpret_steal<py::object>(PyCode_GetCode(code));
+  if (!bytes) {
+    PyErr_Clear();
+    return -1;
+  }
+  return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.ptr())[offset]);
+}
+
+/// Where that ends which is computed on this line: a call's arguments may be on further lines, and a `with`
+/// comes back when its block ends.
+int end_of_line(PyCodeObject* code, int line) {
+  const auto [known, is_new] = line_watch().ends.try_emplace({code, line}, line);
+  if (!is_new) return known->second;
+  const auto bytes = py::reinterpret_steal<py::object>(PyCode_GetCode(code));
+  if (!bytes) {
+    PyErr_Clear();
+    return line;
+  }
+  constexpr int instruction_size = 2;
+  const auto size = static_cast<int>(PyBytes_GET_SIZE(bytes.ptr()));
+  for (int at = 0; at < size; at += instruction_size) {
+    int first = 0, column = 0, last = 0, last_column = 0;
+    if (!line_watch().computes[static_cast<unsigned char>(PyBytes_AS_STRING(bytes.ptr())[at])]) continue;
+    if (PyCode_Addr2Location(code, at, &first, &column, &last, &last_column) && first == line)
+      known->second = std::max(known->second, last);
+  }
+  return known->second;
+}
+
 /// Python comes back to a statement's first line when the lines below it have made the arguments, and when a
 /// `with` ends. That is no new run of the line; the next turn of a `for` is.
 bool continues_line(PyCodeObject* code, int instruction, int line, int line_before) {
@@ -70,68 +106,79 @@ bool continues_line(PyCodeObject* code, int instruction, int line, int line_befo
   if (line_before <= line || !PyCode_Addr2Location(code, instruction, &first, &column, &last, &last_column) ||
       line_before > last)
     return false;
-  const auto bytes = py::reinterpret_steal<py::object>(PyCode_GetCode(code));
-  if (!bytes) {
-    PyErr_Clear();
-    return true;
-  }
-  return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.ptr())[instruction]) != line_watch().next_turn;
+  return instruction_at(code, instruction) != line_watch().next_turn;
 }
 
 /// Where this thread is in the functions whose lines are waited for, the innermost last.
 struct FrameLine {
   PyFrameObject* frame = nullptr;
   int line = 0;
+  PyCodeObject* code = nullptr;
+  LineRun run;            ///< empty: nothing waits for its end
+  int run_line = 0;       ///< its first
+  std::uint64_t era = 0;  ///< in which the run began
 };
 std::vector<FrameLine>& frame_lines() {
   static thread_local std::vector<FrameLine> lines;
   return lines;
 }
 
-/// The line before in this frame; 0: there was none.
-int exchange_line(PyFrameObject* frame, int line) {
+/// Its line is 0 where it is new.
+FrameLine& line_of_frame(PyFrameObject* frame, PyCodeObject* code) {
   auto& lines = frame_lines();
   for (std::size_t i = lines.size(); i-- > 0;) {
     if (lines[i].frame != frame) continue;
     lines.resize(i + 1);
-    return std::exchange(lines[i].line, line);
+    lines[i].code = code;
+    return lines[i];
   }
-  lines.push_back({frame, line});
-  return 0;
+  lines.emplace_back().frame = frame;
+  lines.back().code = code;
+  return lines.back();
+}
+
+/// What the breakpoints of the frame's line write where it ran without an op. Lines that were not told of
+/// meanwhile may have been any.
+void leave_line(Recorder& recorder, FrameLine& of, bool suspended) {
+  if (of.run.empty()) return;
+  const LineRun run = std::exchange(of.run, {});
+  if (of.era == line_watch().era) recorder.left_line(run, suspended);
 }
 
 /// Another frame may have its address later.
-void forget_frame(PyFrameObject* frame) {
+void leave_frame(Recorder* recorder, PyFrameObject* frame) {
   auto& lines = frame_lines();
-  while (!lines.empty() && lines.back().frame == frame) lines.pop_back();
+  while (!lines.empty() && lines.back().frame == frame) {
+    FrameLine left = std::move(lines.back());
+    lines.pop_back();
+    if (!recorder || left.run.empty()) continue;
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    Py_DECREF(code);  // the frame holds it
+    const int at = PyFrame_GetLasti(frame);
+    leave_line(*recorder, left, at >= 0 && instruction_at(code, at) == line_watch().yields);
+  }
 }
 
-/// Python's line events, and the ends of functions.
-int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
-  set_lines_are_told(true);
-  if (what == PyTrace_RETURN) forget_frame(frame);
-  if (what != PyTrace_LINE) return 0;
-  PyCodeObject* code = PyFrame_GetCode(frame);
-  Py_DECREF(code);  // the frame holds it
-  Recorder* const recorder = line_watch().recorder;
-  if (!recorder) return 0;
-  const WatchedCode watched = watched_in(code);
-  const std::uint32_t left = watched.cells ? recorder->gate().left_line() : 0;
-  if (!watched.lines && left == 0) return 0;
-  const int line = PyFrame_GetLineNumber(frame);
-  int before = exchange_line(frame, line);
-  if (line <= 0) return 0;
-  const bool waited_for = watched.lines && std::binary_search(watched.lines->begin(), watched.lines->end(),
-                                                              static_cast<std::uint32_t>(line));
-  if (!waited_for && left == 0) return 0;
-  // The step began within a statement of this function, before Python told of lines.
-  if (before == 0 && left != 0)
-    if (const SourceLocation from = location_of(left); from.cell == cell_of_code(code))
-      before = static_cast<int>(from.line);
-  const int instruction = PyFrame_GetLasti(frame);
-  if (continues_line(code, instruction, line, before)) return 0;
+/// A comprehension or a lambda within a line that runs: its ops are that line's.
+bool is_within_run(PyCodeObject* code, int line) {
+  const char* name = PyUnicode_AsUTF8(code->co_name);
+  if (!name || name[0] != '<' || std::string_view(name) == "<module>") {
+    PyErr_Clear();
+    return false;
+  }
+  const auto& lines = frame_lines();
+  return lines.size() > 1 && std::any_of(lines.begin(), lines.end() - 1, [&](const FrameLine& around) {
+           return !around.run.empty() && around.era == line_watch().era && around.run_line <= line &&
+                  line <= end_of_line(around.code, around.run_line) &&
+                  cell_of_code(around.code) == cell_of_code(code);
+         });
+}
+
+/// An exception is the program's from here on.
+template <class Work>
+int told_of_line(Work&& work) {
   try {
-    recorder->at_line(location_in_code(code, instruction));
+    work();
     return 0;
   } catch (const abi::__forced_unwind&) {
     wait_for_exit();
@@ -141,6 +188,50 @@ int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return -1;
+}
+
+/// The frame comes to a line: leaves the one before it, where that is over.
+void come_to_line(Recorder& recorder, PyFrameObject* frame, PyCodeObject* code, const WatchedCode& watched) {
+  const std::uint32_t left = watched.cells ? recorder.gate().left_line() : 0;
+  const int line = PyFrame_GetLineNumber(frame);
+  FrameLine& of_frame = line_of_frame(frame, code);
+  int before = std::exchange(of_frame.line, line);
+  if (line <= 0) return;
+  const int instruction = PyFrame_GetLasti(frame);
+  const bool within =
+      !of_frame.run.empty() && line > of_frame.run_line && line <= end_of_line(code, of_frame.run_line);
+  const bool comes_back = line == of_frame.run_line && continues_line(code, instruction, line, before);
+  if (!within && !comes_back) leave_line(recorder, of_frame, false);
+  const bool waited_for = watched.lines && std::binary_search(watched.lines->begin(), watched.lines->end(),
+                                                              static_cast<std::uint32_t>(line));
+  if (!waited_for && left == 0) return;
+  // The step began within a statement of this function, before Python told of lines.
+  if (before == 0 && left != 0)
+    if (const SourceLocation from = location_of(left); from.cell == cell_of_code(code))
+      before = static_cast<int>(from.line);
+  if (continues_line(code, instruction, line, before)) return;
+  const bool inner = is_within_run(code, line);
+  LineRun run = recorder.at_line(location_in_code(code, instruction));
+  if (inner || run.empty()) return;
+  // The program may have run other lines of this thread meanwhile, while it stood.
+  FrameLine& now = line_of_frame(frame, code);
+  leave_line(recorder, now, true);  // of what is around it: a `with`, a call whose arguments these are
+  now.run = std::move(run);
+  now.run_line = line;
+  now.era = line_watch().era;
+}
+
+/// Python's line events, and the ends of functions.
+int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
+  set_lines_are_told(true);
+  Recorder* const recorder = line_watch().recorder;
+  if (what == PyTrace_RETURN) return told_of_line([&] { leave_frame(recorder, frame); });
+  if (what != PyTrace_LINE || !recorder) return 0;
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  Py_DECREF(code);  // the frame holds it
+  const WatchedCode watched = watched_in(code);
+  if (!watched.lines && (!watched.cells || recorder->gate().left_line() == 0)) return 0;
+  return told_of_line([&] { come_to_line(*recorder, frame, code, watched); });
 }
 
 /// For a thread that begins while lines are told: threading.settrace() has it called there.
@@ -190,6 +281,7 @@ void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted, b
   LineWatch& here = line_watch();
   here.stepping = stepping;
   here.codes.clear();
+  here.ends.clear();
   here.last_code = nullptr;
   here.last_watched = {};
   here.lines.clear();
@@ -201,8 +293,17 @@ void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted, b
                                          [](const auto& one) { return has_cell(one.first); });
   if (!traced && !here.tracing) return;
   if (!here.tracing) set_lines_are_told(false);
-  if (here.tracing && here.next_turn < 0)
-    here.next_turn = py::cast<int>(py::module_::import("opcode").attr("opmap")["FOR_ITER"]);
+  if (here.tracing && !traced) ++here.era;
+  if (here.tracing && here.next_turn < 0) {
+    const auto numbers = py::cast<std::map<std::string, int>>(py::module_::import("opcode").attr("opmap"));
+    here.next_turn = numbers.at("FOR_ITER");
+    here.yields = numbers.at("YIELD_VALUE");
+    for (const auto& [name, number] : numbers)
+      for (const std::string_view begin : {"CALL", "PRECALL", "BINARY_", "COMPARE_", "UNARY_", "LOAD_ATTR",
+                                           "LOAD_METHOD", "STORE_SUBSCR", "CONTAINS_"})
+        if (number >= 0 && number < 256 && name.starts_with(begin))
+          here.computes.set(static_cast<std::size_t>(number));
+  }
   trace_threads(here.tracing);
 }
 
@@ -230,103 +331,12 @@ void look_soon() {
   }).detach();
 }
 
-bool lists_name(PyObject* names, PyObject* name) {
-  if (!names) {
-    PyErr_Clear();
-    return false;
-  }
-  const auto list = py::reinterpret_steal<py::object>(names);
-  return PySequence_Contains(list.ptr(), name) == 1;
-}
-
-/// The name in a function's own variables: only where the function has one of that name are they looked at.
-py::object local_value(PyFrameObject* frame, PyCodeObject* code, const py::str& name) {
-  const bool function = (code->co_flags & CO_OPTIMIZED) != 0;
-  if (function && !lists_name(PyCode_GetVarnames(code), name.ptr()) &&
-      !lists_name(PyCode_GetCellvars(code), name.ptr()) && !lists_name(PyCode_GetFreevars(code), name.ptr()))
-    return {};
-  const py::object locals = function ? frame_locals(py::handle(reinterpret_cast<PyObject*>(frame)))
-                                     : py::reinterpret_steal<py::object>(PyFrame_GetLocals(frame));
-  if (!locals || !PyDict_Check(locals.ptr())) return {};
-  return py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(locals.ptr(), name.ptr()));
-}
-
-py::object held_by_name(const std::string& text) {
-  const py::str name(text);
-  auto frame = py::reinterpret_steal<py::object>(
-      reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
-  while (frame) {
-    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
-    PyCodeObject* code = PyFrame_GetCode(raw);
-    Py_DECREF(code);
-    if (is_users(code)) {
-      if (py::object found = local_value(raw, code, name)) return found;
-      const auto globals = py::reinterpret_steal<py::object>(PyFrame_GetGlobals(raw));
-      if (PyObject* found = PyDict_GetItemWithError(globals.ptr(), name.ptr()))
-        return py::reinterpret_borrow<py::object>(found);
-    }
-    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
-  }
-  throw NameError("There is no Python name \"" + text + "\" here.");
-}
-
-[[noreturn]] void refuse_name(const std::string& name, const std::string& held) {
-  throw NameError("The Python name \"" + name + "\" holds " + held +
-                  ": a condition compares numbers, strings and booleans.");
-}
-
-double held_number(const std::string& name, const py::handle value) {
-  const double number = PyFloat_AsDouble(value.ptr());
-  if (number != -1 || !PyErr_Occurred()) return number;
-  PyErr_Clear();
-  refuse_name(name, "what is no finite number of 64 bits");
-}
-
-bool is_scalar_of_numpy(const py::handle value) {
-  const py::object numpy = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("numpy").ptr()));
-  if (!numpy) return false;
-  if (is_numpy_array(value.ptr())) return py::cast<int>(value.attr("ndim")) == 0;
-  return PyObject_IsInstance(value.ptr(), py::object(numpy.attr("generic")).ptr()) == 1;
-}
-
-NameValue name_value(const std::string& name, const py::handle value, bool once = false) {
-  PyObject* object = value.ptr();
-  if (PyBool_Check(object)) return object == Py_True;
-  if (PyFloat_Check(object) || PyLong_Check(object)) return held_number(name, value);
-  if (PyUnicode_Check(object)) return py::cast<std::string>(value);
-  if (is_tensor_like(object)) {
-    const Tensor tensor = is_tensor(object) ? tensor_of(object) : variable_of(object).peek();
-    if (tensor.shape().rank() != 0) refuse_name(name, "a tensor of shape " + to_string(tensor.shape()));
-    if (tensor.dtype() == DType::string || is_complex(tensor.dtype()))
-      refuse_name(name, "a tensor of dtype " + std::string(dtype_name(tensor.dtype())));
-    return held_number(name, value);
-  }
-  if (!once && is_scalar_of_numpy(value)) return name_value(name, value.attr("item")(), true);
-  refuse_name(name, value.is_none() ? std::string("None")
-                                    : "a value of type " + std::string(Py_TYPE(object)->tp_name));
-}
-
-NameValue read_name(const std::string& name) {
-  if (!Py_IsInitialized() || !PyGILState_Check())
-    throw NameError("There is no Python name \"" + name + "\" here: this thread runs no Python.");
-  const py::error_scope raised_before;
-  const QuietScope quiet;
-  try {
-    return name_value(name, held_by_name(name));
-  } catch (const py::error_already_set& error) {
-    throw NameError("The Python name \"" + name + "\" can't be read: " + error.what() + ".");
-  } catch (const ForeignException&) {
-    PyErr_Clear();
-    throw NameError("The Python name \"" + name + "\" can't be read.");
-  }
-}
-
 }  // namespace
 
 void watch_program(Recorder& recorder) {
   line_watch().recorder = &recorder;
   line_watch().version = 0;
-  set_host_program({&read_name, &look_soon, &look_here});
+  set_host_program({&name_of_program, &look_soon, &look_here});
 }
 
 void leave_program() {

@@ -7,8 +7,8 @@
 namespace tapedeck::python {
 
 /// From now on this recorder's breakpoints learn of lines and names. Needs Python's lock, as all functions
-/// here. Python tells of lines only while a breakpoint waits for one or a step to another line goes on; a
-/// thread that another tool traces (a debugger, a coverage tool) is left to that.
+/// here. Python reports lines only while a breakpoint waits for one or a step to another line is under way; a
+/// thread that another tool traces (a debugger, a coverage tool) is not traced here.
 void watch_program(Recorder& recorder);
 /// No longer; also in a forked child, where the recorder is gone.
 void leave_program();

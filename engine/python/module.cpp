@@ -83,7 +83,7 @@ py::object convert_to_tensor(const py::handle value, const py::handle dtype, con
   const auto preferred = to_dtype(hint.ptr(), {"convert_to_tensor", "dtype_hint"});
   try {
     return checked(wrap(new_tensor(value, preferred, where, placed)));
-  } catch (const Error&) {  // a hint is no demand
+  } catch (const Error&) {  // a hint may be ignored
     return checked(wrap(new_tensor(value, {}, where, placed)));
   }
 }
@@ -100,7 +100,7 @@ void bind_values(py::module_& module) {
   module.def("convert_to_tensor", &convert_to_tensor, py::arg("value"), py::arg("dtype") = py::none(),
              py::arg("dtype_hint") = py::none(), py::arg("placed") = false);
   module.def("host_tensor", &host_tensor, py::arg("value"), py::arg("dtype") = py::none(),
-             "As convert_to_tensor; what is no tensor yet becomes one on the CPU.");
+             "As convert_to_tensor; what is not a tensor yet becomes one on the CPU.");
   module.def(
       "from_dlpack",
       [](const py::handle capsule) { return checked(wrap(tensor_from_dlpack(capsule.ptr()))); },
@@ -109,7 +109,7 @@ void bind_values(py::module_& module) {
 
 void bind_settings(py::module_& module) {
   module.def("set_random_seed", &set_random_seed, py::arg("seed"),
-             "Starts the sequences of random numbers anew; None: with numbers that nobody chose.");
+             "Starts the sequences of random numbers anew; None: from a random state.");
   module.def("set_random_place", &set_random_place, py::arg("place"),
              "(key, counter) that random ops of this thread take instead of their seed's; None ends that.");
   module.def(
@@ -118,7 +118,7 @@ void bind_settings(py::module_& module) {
         const RandomState now = random_state();
         return py::make_tuple(now.global, now.chosen_by_nobody, now.shared_counter, now.counters);
       },
-      "Where the sequences of random numbers stand, for set_random_state.");
+      "The state of the sequences of random numbers, for set_random_state.");
   module.def(
       "set_random_state",
       [](const py::tuple& state) {
@@ -136,14 +136,14 @@ void bind_settings(py::module_& module) {
   module.def(
       "set_v1_behavior",
       [](bool v1) {
-        old_ways = {v1, v1};
+        v1_behavior = {v1, v1};
         set_integer_gradients(v1);
       },
       py::arg("v1"),
       "Whether tensors behave as in TensorFlow 1.5: equality by identity, repr with the id, gradients of "
-      "whole numbers.");
+      "integers.");
   module.def(
-      "set_tensor_equality", [](bool by_value) { old_ways.identity_equality = !by_value; },
+      "set_tensor_equality", [](bool by_value) { v1_behavior.identity_equality = !by_value; },
       py::arg("by_value"), "Whether == and != of tensors compare elements, else identity.");
   module.def(
       "push_scope",

@@ -15,8 +15,8 @@ namespace tapedeck::python {
 namespace {
 
 /// What Python's built-in function of an op has as `__self__`. It counts as a module, so that the function is
-/// a function of a module as all built-in ones are, to pickle, help() and profilers; and it stands behind
-/// what modules have.
+/// a function of a module as all built-in ones are, to pickle, help() and profilers; and its layout begins
+/// with a module's.
 struct OpRow {
   const Signature* signature;  ///< lives as long as the process, as the registry does
   PyObject* tuple_class;  ///< the named tuple of the results; nullptr: a plain tuple, a list, or one tensor
@@ -61,8 +61,8 @@ PyObject* wrap_results(const OpRow& row, Tensors& outputs) {
   return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(row.tuple_class), arguments.ptr(), nullptr);
 }
 
-// What stands for tensors that are not there yet (the functional way of building models), and who calls ops
-// on it. Guarded by Python's lock.
+// The class of symbolic tensors (the functional way of building models), and the function that calls ops on
+// them. Guarded by Python's lock.
 PyObject* symbolic_type = nullptr;
 PyObject* symbolic_call = nullptr;
 
@@ -206,7 +206,7 @@ void ready_type() {
   checked(PyType_Ready(&type));
 }
 
-/// The class of the op's results, which stands in the module so that pickle finds it.
+/// The class of the op's results, which is an attribute of the module so that pickle finds it.
 py::object make_tuple_class(py::module_& module, const ResultForm& results) {
   if (results.tuple_name.empty()) return {};
   const py::object made = py::module_::import("collections")

@@ -16,7 +16,7 @@ PyObject* op_function_of(const OpDef& op);
 /// An attribute's value as Python has it.
 py::object attribute_object(const Attribute& attribute);
 
-/// Whether it stands for a tensor that is not there yet: see `_set_symbolic`.
+/// Whether it is a symbolic tensor, without a value yet: see `_set_symbolic`.
 bool is_symbolic(PyObject* value);
 
 }  // namespace tapedeck::python

@@ -1,6 +1,5 @@
-// Operators as Python's profilers see them. The interpreter tells a profiler of each call of a built-in
-// function, but not of a + b, whose code it finds in a slot of the type: the slot tells it itself, of the
-// op's function.
+// Operators as Python's profilers see them. The interpreter reports each call of a built-in function to
+// profilers, but not a + b, whose code is in a slot of the type: the slot reports the op's function itself.
 #pragma once
 
 #include "engine/ops/core/op.h"

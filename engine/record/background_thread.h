@@ -1,4 +1,4 @@
-// Threads that work behind the user's back.
+// Background threads.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace tapedeck {
 
-/// Threads started while it lives get no signals: those are for the host's main thread, which may sleep in a
-/// system call that only its own signal ends.
+/// Threads started while it lives block all signals: those are for the host's main thread, which may sleep in
+/// a system call that only a signal to it ends.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,11 +1,11 @@
-// How work for a view learns that nobody waits for it any longer.
+// Cancellation of work for a view.
 #pragma once
 
 #include <atomic>
 
 namespace tapedeck {
 
-/// Thrown out of work whose flag was set.
+/// Thrown by work whose flag is set.
 struct Cancelled {};
 
 using CancelFlag = std::atomic<bool>;

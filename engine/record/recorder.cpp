@@ -64,9 +64,9 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
       started_unix_ms_(unix_ms()),
       trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
       values_(options.keeping, trace_.tensors()),
-      // What a file has is kept, whatever the budget was.
-      handoffs_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
-      health_sampler_({trace_, values_, handoffs_}, health_),
+      // Keeps everything in a file, whatever the budget.
+      data_flow_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
+      health_sampler_({trace_, values_, data_flow_}, health_),
       breakpoints_(values_, trace_.tensors(), series_, cell_runs_) {
   bookkeeping_bytes();
 }
@@ -85,7 +85,7 @@ void Recorder::set_recording(bool on) {
     else
       stopped_at_ = now_ns();
   }
-  // What it saw while it recorded it goes on to hear of.
+  // The listener stays when recording stops, for the storages that it has seen.
   if (on) set_storage_listener(&lives_);
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
@@ -98,7 +98,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::siz
           unrecorded_.end()};
 }
 
-void Recorder::let_values_go() {
+void Recorder::release_values() {
   trace_.tensors().lose();
   values_.clear();
   note_news();
@@ -106,8 +106,8 @@ void Recorder::let_values_go() {
 
 std::uint64_t Recorder::values_lost() const {
   const std::uint64_t lost = values_.lost();
-  const bool forgot = trace_.oldest_kept() > first_record_ || handoffs_.newest_forgotten() != 0;
-  return lost || forgot ? 1 + values_.changes() + trace_.oldest_kept() + handoffs_.newest_forgotten() : 0;
+  const bool forgot = trace_.oldest_kept() > first_record_ || data_flow_.newest_forgotten() != 0;
+  return lost || forgot ? 1 + values_.changes() + trace_.oldest_kept() + data_flow_.newest_forgotten() : 0;
 }
 
 std::int64_t Recorder::now() const {
@@ -116,11 +116,11 @@ std::int64_t Recorder::now() const {
 
 void Recorder::set_budget(std::uint64_t bytes) {
   if (file_) return values_.set_budget(bytes);
-  handoffs_.set_most_bytes(record_room(bytes));
+  data_flow_.set_most_bytes(record_room(bytes));
   trace_.set_most_bytes(record_room(bytes));
   values_.set_bookkeeping(bookkeeping_bytes());
   values_.set_budget(bytes);
-  next_count_.store(0);  // what belongs to the records that went goes with the next op
+  next_count_.store(0);  // data of dropped records is freed at the next op
   note_news();
 }
 
@@ -142,7 +142,7 @@ void Recorder::set_replay_on_cpu(bool on) {
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
   const std::uint64_t beside_records =
-      handoffs_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
+      data_flow_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
       health_.bytes() + breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
   beside_records_.store(beside_records, std::memory_order_relaxed);
   return trace_.bytes() + beside_records;
@@ -187,7 +187,7 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
                  : parent                     ? parent->forward
                                               : 0;
   head.tape = static_cast<std::uint32_t>(event.tape);
-  // What goes backwards belongs to the layer that went forwards, unless a gradient's author opens a scope.
+  // Backward ops belong to the forward op's layer, unless a gradient's author opens a scope.
   head.scope = current_scope();
   if (event.kind == EventKind::vjp)
     head.scope = trace_.scope_of(static_cast<std::uint32_t>(event.forward_record));
@@ -200,14 +200,15 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
   return head;
 }
 
-// A tensor that no record made was there before the recording, or comes from where no observer looks.
+// A tensor that no record made is older than the recording, or was made unobserved.
 void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   thread.inputs_ns = 0;
   TensorTable& table = trace_.tensors();
   for (const Tensor& input : inputs) {
     if (!input) continue;
     const TensorOrigin origin = table.get(input.id());
-    // Of what the program still has the maker's record may have been forgotten: it comes as a leaf.
+    // The record that made a tensor may have been forgotten while the program still holds it: it becomes a
+    // leaf.
     const bool orphan = (origin.producer() != 0 && origin.producer() < trace_.oldest_kept()) ||
                         (origin.is_version() && input.id() < old_versions_.load(std::memory_order_relaxed));
     if (orphan) [[unlikely]]
@@ -216,12 +217,12 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
       add_leaf(input, 0);
     else
       thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));
-    // Before the record begins, and the table forgets what no kept record takes.
+    // Before the record begins, because the table forgets tensors that no kept record takes.
     table.note_user(input.id(), trace_.newest() + 1);
   }
 }
 
-// Now and then: what belongs to records that went goes, too.
+// Occasionally drops the data of dropped records, too.
 void Recorder::count_bookkeeping(std::uint32_t number) {
   next_count_.store(number + records_between_counts, std::memory_order_relaxed);
   collect_device_times();
@@ -229,12 +230,12 @@ void Recorder::count_bookkeeping(std::uint32_t number) {
   if (forgotten_to_.exchange(oldest) != oldest) {
     const std::uint64_t oldest_tensor = trace_.oldest_tensor();
     values_.forget(oldest_tensor);
-    // What such a version was computed from may be gone already.
+    // The inputs of such a version may already be gone.
     constexpr std::uint64_t share = 16;
     old_versions_.store(oldest_tensor + (detail::newest_tensor_id() - oldest_tensor) / share,
                         std::memory_order_relaxed);
     memory_.forget(oldest, trace_.tensors());
-    handoffs_.forget(oldest, trace_.tensors());
+    data_flow_.forget(oldest, trace_.tensors());
   }
   values_.set_bookkeeping(bookkeeping_bytes());
 }
@@ -255,7 +256,7 @@ void Recorder::sample_before(Thread& thread, const Event& event, const RecordHea
   thread.sampled = health_sampler_.wants(event, head.backward);
   if (thread.sampled == HealthSampler::Wants::nothing) return;
   thread.call = {0, event.op, event.inputs.empty() ? 0 : event.inputs[0].id(), 0, head.scope, head.location};
-  // What has another handle is not written over.
+  // A value with another reference is not overwritten.
   if (thread.sampled == HealthSampler::Wants::update)
     thread.update_inputs.assign(event.inputs.begin(), event.inputs.end());
 }
@@ -322,7 +323,7 @@ std::uint64_t Recorder::begin(const Event& event) {
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
   note_news();
   if (event.kind == EventKind::playback) {
-    handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
+    data_flow_.add(RequestedGradients{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);
   }
   if (!open.hides_ops) open.enclosing = open.number;
@@ -357,7 +358,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
                                        least_ns, clock::nanoseconds(ended - thread.began_at - waited)));
   for (const Tensor& output : outputs) {
     if (!is_recorded || !output || trace_.tensors().get(output.id()).known()) continue;
-    if (!is_op) {  // made inside, but by no op: it cannot be had again
+    if (!is_op) {  // made inside, but by no op: it cannot be recomputed
       if (keep_values_) add_leaf(output, 0);
       continue;
     }
@@ -384,7 +385,7 @@ void Recorder::refused(const Event& event, const char* error) {
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
   if (parent && parent->hides_ops) return;
   RecordHead head = head_of(event, parent, thread);
-  note_inputs(event.inputs, thread);  // what did not fit is looked at
+  note_inputs(event.inputs, thread);  // values that did not fit are viewed
   BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
   seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
   const BreakWait wait = breakpoints_.refused(seen);

@@ -1,4 +1,4 @@
-// When GPUs did the work of the recorder's ops: asked for around the work, told later.
+// Timing of the recorder's ops on GPUs: requested around the work, reported later.
 #include <algorithm>
 
 #include "engine/record/recorder.h"
@@ -37,7 +37,7 @@ void Recorder::collect_device_times() const {
   for (int gpu = 0; gpu < gpu_count(); ++gpu) {
     const auto index = static_cast<std::uint8_t>(gpu);
     device_memory({DeviceKind::gpu, index}).collect_spans([&](const DeviceSpan& span) {
-      if (span.tag >> serial_shift != serial_) return;  // of a recorder that was there before
+      if (span.tag >> serial_shift != serial_) return;  // of an earlier recorder
       DeviceTime time{.state = WorkTime::lost, .gpu = index};
       if (span.known) {
         time.state = WorkTime::known;

@@ -1,4 +1,4 @@
-// What the recorder hears of beside ops: values, variables and tapes, cells, curves.
+// Events of the recorder other than ops: values, variables and tapes, cells, curves.
 #include <algorithm>
 
 #include "engine/record/recorder.h"
@@ -15,7 +15,7 @@ void Recorder::leaf(const Tensor& tensor, std::string_view name) {
 void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) {
   const std::uint32_t location = capture_location();
-  handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
+  data_flow_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
   memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
   if (health_sampler_.on()) health_sampler_.assigned(tensor, value, variable, trace_.newest());
   if (keep_values_) make_version(tensor, value, variable);
@@ -37,7 +37,7 @@ void Recorder::make_version(const Tensor& tensor, const Tensor& value, std::uint
   const TensorOrigin origin = table.get(value.id());
   const bool can_be_had_again =
       origin.producer() != 0 && origin.producer() >= trace_.oldest_kept() && !origin.lost();
-  // Converted on the way it is another value.
+  // If it was converted, it is a different value.
   if (!can_be_had_again || tensor.storage().get() != value.storage().get()) return;
   values_.make_version(tensor, value.id(), variable, now_ns(), gate_.armed());
 }
@@ -45,27 +45,27 @@ void Recorder::make_version(const Tensor& tensor, const Tensor& value, std::uint
 void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
                                     std::uint64_t variable) {
   leaf(now, name);
-  handoffs_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
+  data_flow_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
   memory_.add({now.id(), variable, trace_.newest(), MemoryEventKind::assigned});
 }
 
 void Recorder::left(const Tensor& tensor) {
-  Departure departure{tensor.id(), detail::newest_tensor_id(), capture_location()};
+  ExternalRead external_read{tensor.id(), detail::newest_tensor_id(), capture_location()};
   if (tensor.on_cpu() && tensor.count() == 1 && !is_complex(tensor.dtype()) &&
       tensor.dtype() != DType::string)
-    departure.number = tensor.item();
-  handoffs_.add(departure);
+    external_read.number = tensor.item();
+  data_flow_.add(external_read);
 }
 
 bool Recorder::gives_up(std::span<const std::uint64_t> variables) {
   if (gate_.armed() || breakpoints_.any() || breakpoints_.watches_failures()) return false;
-  if (keep_values_) values_.let_go(variables);
+  if (keep_values_) values_.release_newest(variables);
   return this_thread().gave_up = true;
 }
 
 void Recorder::variable_gone(std::uint64_t variable) {
   values_.variable_gone(variable);
-  handoffs_.variable_gone(variable);
+  data_flow_.variable_gone(variable);
   memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
   note_news();
 }
@@ -126,7 +126,7 @@ bool Recorder::add_health(const std::string& name, double value) {
   subject.kind = HealthKind::published;
   subject.name = name.substr(0, slash);
   subject.location = capture_location();
-  // Before the first op of a cell it is said in that cell all the same.
+  // Even before the first op of a cell it belongs to that cell.
   std::uint32_t record = trace_.newest();
   for (const CellRun& run : cell_runs_.newest(1))
     if (run.state == CellRun::State::running) record = std::max(record, run.first);

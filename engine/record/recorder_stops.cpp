@@ -1,4 +1,4 @@
-// Where the recorder stops the program: before what begins, by breakpoints and the gate, and after it.
+// Stops of the program by breakpoints and the gate, before and after events.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint&
     BreakWait wait;
     try {
       stop = breakpoints_.before(thread.breaks, *seen, wait);
-    } catch (const std::exception& error) {  // an interrupt, no memory: what began does not run
+    } catch (const std::exception& error) {  // an interrupt, or out of memory: the event does not run
       end(point.number, {}, error.what());
       throw;
     }
@@ -52,13 +52,13 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
   trace_.set_state(point.number, RecordState::running);
 }
 
-// An armed gate that lets an op pass takes no time that anybody would miss.
+// An armed gate that lets an op pass takes negligible time.
 void Recorder::note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to) {
   constexpr std::int64_t least_ns = 10'000;
   if (clock::nanoseconds(to - from) >= least_ns) gate_waits_.add({thread.index, number, from, to});
 }
 
-/// The VJP that gave the last part of it, or the sum behind that: what the playback itself ran last for it.
+/// The VJP that gave the last part of it, or the sum after that: the last op that the playback ran for it.
 std::uint32_t Recorder::finisher_of(const FinishedGradient& gradient, std::uint32_t playback) const {
   const auto vjp = static_cast<std::uint32_t>(gradient.record);
   const auto maker = static_cast<std::uint32_t>(trace_.tensors().get(gradient.gradient).producer());
@@ -100,7 +100,7 @@ void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const 
   event.error = error;
   event.duration_known = record.device.state == WorkTime::host || record.device.state == WorkTime::known;
   event.duration_ns = record.duration_ns;
-  // A VJP fails of what failed inside of it, and a playback of its VJP.
+  // A VJP fails because of an op inside it, and a playback because of its VJP.
   const bool shown =
       error && (thread.failure_shown > number || std::string_view(error) == Interrupted().what());
   if (!error || !shown) thread.failure_shown = 0;
@@ -115,25 +115,37 @@ void Recorder::went_on() {
   if (const auto goes_on = host_program().goes_on) goes_on();
 }
 
-void Recorder::at_line(std::uint32_t location) {
-  if (current_observer() == nullptr || !recording()) return;
+LineRun Recorder::at_line(std::uint32_t location) {
+  LineRun run;
+  if (current_observer() == nullptr || !recording()) return run;
   Thread& thread = this_thread();
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
-  if (parent && parent->hides_ops) return;
+  if (parent && parent->hides_ops) return run;
   BreakEvent event;
   event.location = location;
   event.thread = thread.index;
   event.depth = static_cast<std::uint16_t>(thread.open.size());
   event.enclosing = parent ? parent->enclosing : 0;
-  const std::optional<BreakStop> stop = breakpoints_.at_line(event);
-  if (!stop && gate_.left_line() == 0) return;
+  const std::optional<BreakStop> stop = breakpoints_.at_line(thread.breaks, event, run);
+  if (!stop && gate_.left_line() == 0) return run;
   const std::int64_t before = now();
   const GatePoint point{0, location, event.enclosing};
-  if (!(stop ? gate_.stop(point, *stop) : gate_.pass(point))) return;
+  if (!(stop ? gate_.stop(point, *stop) : gate_.pass(point))) return run;
   const std::int64_t after = now();
   thread.waited += after - before;
   note_wait(thread, trace_.newest(), before, after);
   went_on();
+  return run;
+}
+
+void Recorder::left_line(const LineRun& run, bool suspended) {
+  if (current_observer() == nullptr || !recording()) return;
+  Thread& thread = this_thread();
+  BreakEvent event;
+  event.location = run.location;
+  event.thread = thread.index;
+  event.no_op = suspended ? "no op on this line so far" : "no op on this line";
+  breakpoints_.left_line(thread.breaks, event, run);
 }
 
 void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {

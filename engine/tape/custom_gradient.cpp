@@ -7,9 +7,9 @@
 namespace tapedeck {
 namespace {
 
-/// The ops inside are kept off a tape only where none of them can ever be asked for: where a single tape
-/// records, and will have stopped when its VJPs run. Otherwise a tape may record the VJP, and needs to know
-/// how the values that the VJP captured came about, or the second derivative would take them for constants.
+/// The ops inside are kept off a tape only if none of them can ever be needed: if a single tape records, and
+/// will have stopped when its VJPs run. Otherwise a tape may record the VJP, and needs to know how the values
+/// that the VJP captured came about, or the second derivative would treat them as constants.
 bool keeps_ops_inside_off_the_tape(const Tape::State* innermost) {
   return innermost && detail::thread_state.recording == 1 && !innermost->persistent;
 }
@@ -20,8 +20,7 @@ CustomResult run_inside(const std::function<CustomResult()>& function, const Tap
   return function();
 }
 
-/// Outputs whose ids the tape can give to this call: not those of tensors that were there before, nor one
-/// twice.
+/// Outputs whose ids can belong to this call: neither tensors that existed before, nor duplicates.
 void own_outputs(const std::string& name, std::uint64_t newest_before, Tensors& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i]) fail<InvalidArgumentError>("custom gradient of ", name, ": output ", i, " is undefined");

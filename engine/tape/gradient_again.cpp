@@ -6,7 +6,7 @@
 namespace tapedeck::ops {
 namespace {
 
-/// The same values as tensors of their own: one that is two inputs has a gradient for each.
+/// The same values as separate tensors: a tensor that is two inputs gets a gradient for each.
 Tensors distinct(std::span<const Tensor> tensors) {
   Tensors result;
   for (const Tensor& tensor : tensors) result.push_back(identity(tensor));

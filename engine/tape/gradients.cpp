@@ -7,7 +7,7 @@
 namespace tapedeck {
 namespace {
 
-/// The positions asked for, or all.
+/// The requested positions, or all.
 std::vector<int> checked_positions(const std::vector<int>& params, std::size_t argument_count) {
   std::vector<int> positions = params;
   if (positions.empty())

@@ -7,10 +7,10 @@
 
 namespace tapedeck::detail {
 
-/// Open addressing; ids are never 0. Nothing is ever erased but everything at once.
+/// Open addressing; ids are never 0. Entries cannot be erased one by one.
 class IdMap {
  public:
-  /// -1 where the id is not there.
+  /// -1 if the id is absent.
   std::int32_t find(std::uint64_t id) const {
     if (size_ == 0) return -1;
     for (std::size_t i = start(id);; i = (i + 1) & mask()) {
@@ -19,7 +19,7 @@ class IdMap {
     }
   }
 
-  /// Sets the id's value, over an older one.
+  /// Sets the id's value; replaces an existing one.
   void set(std::uint64_t id, std::int32_t value) {
     if ((size_ + 1) * 4 > cells_.size() * 3) grow();
     place(id, value);
@@ -37,7 +37,7 @@ class IdMap {
   };
 
   std::size_t mask() const { return cells_.size() - 1; }
-  // Ids of neighbours in time are neighbours in number: multiplying by 2⁶⁴/φ spreads them.
+  // Ids are assigned consecutively: multiplying by 2⁶⁴/φ spreads them.
   std::size_t start(std::uint64_t id) const {
     return static_cast<std::size_t>(id * 0x9E3779B97F4A7C15u >> 32) & mask();
   }

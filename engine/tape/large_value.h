@@ -1,4 +1,4 @@
-// What a tape lets go early.
+// The size from which a tape releases values early.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace tapedeck::detail {
 
-/// Values of so many bytes and more are not kept by tapes where no VJP reads them. Tests set it to 0.
+/// Tapes release values of at least this many bytes if no VJP reads them. Tests set it to 0.
 extern constinit std::atomic<std::size_t> large_value;
 
 }  // namespace tapedeck::detail

@@ -17,13 +17,13 @@ namespace {
 
 using SourceSlots = boost::container::small_vector<Slot, 2>;
 
-/// Beside the first one.
+/// Besides the first one.
 Tensor sum_of(Tensor a, Tensor b) {
   const DefaultDeviceScope beside(a.device());
   return add(std::move(a), std::move(b));
 }
 
-/// One gradient of the rows of all parts, one behind the other.
+/// One gradient with the rows of all parts, concatenated.
 Tape::RowGradient joined(const std::vector<Tape::RowGradient>& parts) {
   if (parts.size() == 1) return parts[0];
   const DType dtype = parts[0].indices.dtype();
@@ -85,7 +85,7 @@ class Playback {
   boost::container::small_vector<std::uint8_t, 32>
       takes_part_;  // by node: between the targets and the sources
   boost::container::small_vector<std::uint64_t, 32>
-      last_parts_;  // by slot: the VJP that gave the newest part, while somebody attends
+      last_parts_;  // by slot: the VJP that gave the newest part, if attends_gradients()
   std::uint64_t last_vjp_ = 0;
   Observer* const observer_ = current_observer();
 };
@@ -125,7 +125,7 @@ SourceSlots Playback::slots_of(const Tape::Source& source) const {
   return slots;
 }
 
-/// Those that a target depends on and that depend on a source; the others' VJPs would be thrown away.
+/// Nodes on which a target depends and that depend on a source; the VJPs of others would be discarded.
 void Playback::mark_nodes() {
   std::int32_t last = -1;
   for (const Slot slot : target_slots_)
@@ -152,7 +152,7 @@ void Playback::mark_nodes() {
     if (i >= takes_part_.size() || !takes_part_[i]) own_nodes_[i].reset();
 }
 
-/// After the node that made the slot's value has got its mark.
+/// To be called after the node that made the slot's value is marked.
 bool Playback::leads_to_source(Slot slot) const {
   if (slot == no_slot) return false;
   if (is_source_[static_cast<std::size_t>(slot)]) return true;
@@ -215,7 +215,7 @@ void Playback::play(std::size_t position) {
       note_part(slot, last_vjp_);
     }
     if (!is_source_[static_cast<std::size_t>(slot)]) continue;
-    bool again = false;  // it is an input of this node once more
+    bool again = false;  // it is another input of this node
     for (std::size_t later = i + 1; later < gradients.size(); ++later)
       again = again || (wanted[later] && input_slots[later] == slot);
     if (!again) tell_if_finished(slot, position);
@@ -227,7 +227,7 @@ void Playback::note_part(Slot slot, std::uint64_t record) {
   last_parts_[static_cast<std::size_t>(slot)] = record;
 }
 
-/// Whether a node before `position`, which is still to be played, may give the slot's gradient another part.
+/// Whether a node before `position`, which has not been played yet, may add to the slot's gradient.
 bool Playback::takes_more(Slot slot, std::size_t position) const {
   for (std::size_t i = position; i-- > 0;) {
     if (!takes_part_[i]) continue;
@@ -237,8 +237,8 @@ bool Playback::takes_more(Slot slot, std::size_t position) const {
   return false;
 }
 
-/// Its gradient is that of one slot, and whole as soon as that is; others are put together at the end. To be
-/// asked once all that reads the slot has been played.
+/// Whether its gradient is that of one slot, and complete as soon as that is; others are combined at the end.
+/// To be called after all nodes that read the slot have been played.
 bool Playback::comes_whole(std::size_t source) const {
   const SourceSlots& slots = source_slots_[source];
   if (slots.size() != 1) return false;
@@ -246,7 +246,7 @@ bool Playback::comes_whole(std::size_t source) const {
   return rows == rows_.end() || rows->second.empty();
 }
 
-/// To be asked once the nodes from `position` on have been played.
+/// To be called after the nodes from `position` on have been played.
 void Playback::tell_if_finished(Slot slot, std::size_t position) const {
   const Tensor& gradient = cotangents_[static_cast<std::size_t>(slot)];
   if (!gradient || !attended() || takes_more(slot, position)) return;
@@ -269,7 +269,7 @@ void Playback::tell_finished(std::size_t source, const Tensor& gradient, bool ro
   observer_->finished(finished);
 }
 
-/// Whether the node takes rows of a variable, and its gradient is wanted as such. What it gave must be no
+/// Whether the node takes rows of a variable whose gradient is wanted as rows. Its output must not be a
 /// source.
 bool Playback::gathers_rows(const Node& node) const {
   if (rows_.empty() || !node.op || node.op->form != Form::gather || !rows_.contains(node.input_slots[0]))
@@ -439,7 +439,7 @@ Tensors play_back(Tape::State& tape, const GradientRequest& request) {
       sources.push_back(source.variable ? source.variable->peek().id() : source.tensor.id());
   event.sources = {sources.data(), sources.size()};
   Playback playback(tape, request);
-  // The record of the playback has the values of a gradient of rows; the caller gets them in `rows` alone.
+  // The record of the playback has the values of a gradient of rows; the caller gets them only in `rows`.
   const auto each_of_rows = [&](auto&& act) {
     for (std::size_t i = 0; request.rows && i < request.rows->size(); ++i)
       if ((*request.rows)[i].values) act(i);

@@ -11,7 +11,7 @@ struct GradientRequest {
   std::span<const Tape::Source> sources;
   std::span<const Tensor> output_gradients;
   Unconnected unconnected = Unconnected::none;
-  std::vector<Tape::RowGradient>* rows = nullptr;  ///< one for each source, where they are wanted
+  std::vector<Tape::RowGradient>* rows = nullptr;  ///< one per source; nullptr: not wanted
 };
 
 /// Throws FailedPreconditionError where the tape, which is not persistent, was played before.

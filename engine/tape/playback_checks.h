@@ -1,4 +1,4 @@
-// What a playback refuses.
+// Checks of playback.
 #pragma once
 
 #include "engine/tape/playback.h"

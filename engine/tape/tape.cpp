@@ -2,6 +2,7 @@
 
 #include "engine/tape/playback.h"
 #include "engine/tape/tape_state.h"
+#include "engine/tape/tape_tracer.h"
 
 namespace tapedeck {
 
@@ -31,22 +32,26 @@ Tape::~Tape() {
 
 void Tape::start() {
   check_not_borrowed(*state_, "start");
-  if (active()) fail<FailedPreconditionError>("the tape is active already: it records until it is stopped");
+  if (active()) fail<FailedPreconditionError>("the tape is already active: it records until it is stopped");
   if (state_->used_up) {
     state_->clear();
     state_->used_up = false;
   }
   state_->started = true;
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_started(state_->id, state_->persistent, state_->watch_accessed_variables);
   detail::TapeStack::of_this_thread().push(state_);
 }
 
 void Tape::stop() {
   detail::TapeStack* stack = state_->stack.load();
   if (!stack)
-    fail<FailedPreconditionError>("the tape is not active: it was not started, or is stopped already");
+    fail<FailedPreconditionError>("the tape is not active: it was not started, or is already stopped");
   if (stack != detail::TapeStack::if_any())
     fail<FailedPreconditionError>("the tape is active on another thread; only that one can stop it");
   stack->remove(*state_);
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_stopped(state_->id);
 }
 
 void Tape::stop_all_here() {
@@ -57,7 +62,7 @@ void Tape::stop_all_here() {
   }
 }
 
-// The program's, on its own thread, is none of the debugger's code.
+// On the program's own thread this is not code of the debugger.
 bool Tape::active() const {
   return state_->stack.load() != nullptr && !state_->is_borrowed();
 }
@@ -66,11 +71,16 @@ void Tape::watch(const Tensor& tensor) {
   if (!tensor) fail<InvalidArgumentError>("watch: the tensor is undefined");
   check_not_borrowed(*state_, "watch");
   state_->watch(tensor);
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_watches(state_->id, tensor);
 }
 
 void Tape::watch(const Variable& variable) {
   check_not_borrowed(*state_, "watch");
-  state_->watch(variable, variable.peek());
+  TapeTracer* tracer = current_tape_tracer();
+  state_->watch(variable, tracer ? tracer->read(variable) : variable.peek());
+  if (tracer) [[unlikely]]
+    tracer->tape_watches(state_->id, variable);
 }
 
 Tensor Tape::as_target(const Variable& variable) {
@@ -115,16 +125,24 @@ Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Variable
 
 Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                        std::span<const Tensor> output_gradients, Unconnected unconnected) {
-  const std::shared_ptr<State> state = state_;  // a VJP may destroy this tape
-  return detail::play_back(*state, {targets, sources, output_gradients, unconnected});
+  return played({state_->id, targets, sources, output_gradients, unconnected, nullptr});
 }
 
 Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                        std::span<const Tensor> output_gradients, Unconnected unconnected,
                        std::vector<RowGradient>& rows) {
-  const std::shared_ptr<State> state = state_;
   rows.assign(sources.size(), {});
-  return detail::play_back(*state, {targets, sources, output_gradients, unconnected, &rows});
+  return played({state_->id, targets, sources, output_gradients, unconnected, &rows});
+}
+
+Tensors Tape::played(const GradientCall& call) {
+  const std::shared_ptr<State> state = state_;  // a VJP may destroy this tape
+  const auto play = [&] {
+    return detail::play_back(
+        *state, {call.targets, call.sources, call.output_gradients, call.unconnected, call.rows});
+  };
+  TapeTracer* tracer = current_tape_tracer();
+  return tracer ? tracer->gradient(call, play) : play();
 }
 
 void Tape::begin_many() {
@@ -178,7 +196,7 @@ StopRecording::StopRecording(Tape& tape) {
 }
 
 StopRecording::~StopRecording() {
-  // A tape that was stopped and started again meanwhile begins with none over it.
+  // A tape that was stopped and started again meanwhile has no StopRecording over it.
   for (const auto& tape : suspended_)
     if (tape->suspended > 0) --tape->suspended;
   if (detail::TapeStack* stack = detail::TapeStack::if_any()) stack->refresh();

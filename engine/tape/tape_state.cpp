@@ -18,7 +18,8 @@ std::uint64_t next_tape_id() {
 
 std::atomic<bool> integer_gradients{false};
 
-/// Values that the VJP does not read go as soon as the program lets them go; small ones cost less than that.
+/// Values that the VJP does not read are freed as soon as the program releases them; for small ones this
+/// costs more than it saves.
 void keep(Tensors& kept, std::span<const Tensor> tensors, bool reads) {
   const std::size_t large = detail::large_value.load(std::memory_order_relaxed);
   for (const Tensor& tensor : tensors)
@@ -51,7 +52,7 @@ bool Tape::State::is_borrowed() const {
 
 namespace {
 
-/// Before what it kept goes.
+/// Before it releases what it kept.
 void tell_emptied(const Tape::State& tape) {
   if (tape.nodes.empty() || !tape.of_program) return;
   if (Observer* observer = detail::observer.load(std::memory_order_acquire)) observer->tape_emptied(tape.id);
@@ -80,13 +81,13 @@ void Tape::State::watch(const Variable& variable, const Tensor& value) {
     variable_positions.set(variable.id(), position);
     variables.push_back({variable, {}});
   }
-  if (slot == detail::no_slot) return;  // known to have been read, but no gradient flows to it
+  if (slot == detail::no_slot) return;  // noted as read, but no gradient flows to it
   const auto place = static_cast<std::size_t>(slot);
   if (slot_variables.size() <= place) slot_variables.resize(place + 1, -1);
   std::int32_t& owner = slot_variables[place];
   if (owner == position) return;
   auto& seen = variables[static_cast<std::size_t>(position)].slots;
-  // Only a value that another variable has had, too, must be looked for.
+  // Only a value that another variable also had needs a search.
   if (owner >= 0 && std::find(seen.rbegin(), seen.rend(), slot) != seen.rend()) return;
   owner = position;
   seen.push_back(slot);
@@ -106,7 +107,7 @@ void Tape::State::record(const detail::TapedCall& call) {
   node->op = call.op;
   node->custom = call.custom;
   node->attributes = call.attributes;
-  // A custom gradient's function holds what it needs itself.
+  // A custom gradient's function itself holds what it needs.
   const VjpReads reads = call.op ? call.op->vjp_reads : VjpReads::shapes;
   keep(node->inputs, call.inputs, reads == VjpReads::everything || reads == VjpReads::inputs);
   keep(node->outputs, call.outputs, reads == VjpReads::everything || reads == VjpReads::outputs);
@@ -122,7 +123,7 @@ void Tape::State::record(const detail::TapedCall& call) {
 
 void Tape::State::clear() {
   tell_emptied(*this);
-  // Newest first, each out of reach before its tensors go: what they free may look at this tape again.
+  // Newest first, each unlinked before its tensors are released: their destructors may access this tape.
   while (!nodes.empty()) {
     const std::unique_ptr<detail::Node> newest = std::move(nodes.back());
     nodes.pop_back();
@@ -196,7 +197,7 @@ void TapeStack::keep(const FinishedCall& call) {
 }
 
 void TapeStack::write(const TapedCall& call) {
-  const Tape::State* before = nullptr;  // the one outside of the next; the innermost is in the record itself
+  const Tape::State* before = nullptr;  // the next outer one; the innermost is in the record itself
   for (const auto& tape : tapes) {
     if (!tape->records() || !tape->knows(call.inputs)) continue;
     tape->record(call);

@@ -1,4 +1,4 @@
-// What tapes are made of, for playback and variables.
+// The representation of tapes, for playback and variables.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,8 @@
 namespace tapedeck {
 namespace detail {
 
-/// The values that a tape knows are numbered in the order in which it met them: watched ones, and outputs.
+/// The index of a value on a tape, in the order in which the tape first saw them: watched values, and
+/// outputs.
 using Slot = std::int32_t;
 constexpr Slot no_slot = -1;
 
@@ -25,7 +26,7 @@ struct CustomCall {
   CustomVjp vjp;
 };
 
-/// One op on a tape, with all that its VJP needs.
+/// One op on a tape, with everything its VJP needs.
 struct Node {
   const OpDef* op = nullptr;                 // nullptr for a custom gradient
   std::shared_ptr<const CustomCall> custom;  // else empty
@@ -39,7 +40,7 @@ struct Node {
   static void operator delete(void* node, std::size_t bytes) noexcept;
 };
 
-/// A call as it goes on the tapes.
+/// A call to be recorded on tapes.
 struct TapedCall {
   const OpDef* op = nullptr;                 // nullptr for a custom gradient
   std::shared_ptr<const CustomCall> custom;  // else empty
@@ -63,16 +64,16 @@ struct Tape::State {
   ~State();
 
   const std::uint64_t id;
-  bool persistent;  ///< changes only while the tape is played many times
+  bool persistent;  ///< changes only between begin_many and end_many
   const bool watch_accessed_variables;
   std::atomic<detail::TapeStack*> stack{nullptr};  // of the thread where it is active; nullptr: not active
   int suspended = 0;                               // open StopRecordings over it
   int playing = 0;                                 // playbacks that read the nodes now
   bool used_up = false;
-  bool started = false;   ///< once at least
+  bool started = false;   ///< at least once
   const bool of_program;  ///< not made by code that the debugger runs
 
-  /// It is the program's, and code that the debugger runs at a stop looks at it: it must stay as it is.
+  /// Whether this is the program's tape, used by code that the debugger runs at a stop: it must not change.
   bool is_borrowed() const;
 
   detail::IdMap slots;                               // tensor id → slot; floating-point tensors only
@@ -83,11 +84,11 @@ struct Tape::State {
   std::vector<std::int32_t>
       slot_variables;  // slot → place of a variable that has had the value; -1, or short: none
 
-  /// Tensors that are not of floating point are let pass unwatched.
+  /// Ignores tensors whose dtype has no gradients.
   detail::Slot watch(const Tensor& tensor);
   void watch(const Variable& variable, const Tensor& value);
   bool watches(const Variable& variable) const { return variable_positions.find(variable.id()) >= 0; }
-  /// Active, and no StopRecording over it. A tape that another thread destroyed is no longer active.
+  /// Active and not suspended by a StopRecording. A tape that another thread destroyed is no longer active.
   bool records() const { return suspended == 0 && stack.load(std::memory_order_relaxed) != nullptr; }
   bool knows(std::span<const Tensor> inputs) const;
   void record(const detail::TapedCall& call);
@@ -107,12 +108,12 @@ class TapeStack : public CallKeeper {
   void keep(const FinishedCall& call) override;
   /// The innermost tape that would record a call on these inputs, or nullptr.
   Tape::State* innermost_for(std::span<const Tensor> inputs) const;
-  /// Writes a node on every recording tape that knows one of the inputs.
+  /// Appends a node to every recording tape that has one of the inputs.
   void write(const TapedCall& call);
 
   void push(std::shared_ptr<Tape::State> tape);
   void remove(Tape::State& tape);
-  /// Counts again after a change of `suspended`.
+  /// Recounts after a change of `suspended`.
   void refresh();
 
   std::vector<std::shared_ptr<Tape::State>> tapes;

@@ -12,6 +12,7 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/programs_work.h"
 #include "engine/tape/tape_state.h"
+#include "engine/tape/tape_tracer.h"
 
 namespace tapedeck {
 
@@ -39,7 +40,7 @@ struct Variable::Body {
 
 struct Variable::Living {
   static Living& all() {
-    static Living* living = new Living;  // never destroyed: variables may end after it would
+    static Living* living = new Living;  // never destroyed: variables may be destroyed later
     return *living;
   }
   std::mutex mutex;
@@ -58,25 +59,25 @@ Variable::Body::~Body() {
 
 namespace {
 
-/// A value of its own, so that no gradient flows from what is read to what was assigned.
+/// A separate tensor, so that no gradient flows from reads to the assigned value.
 Tensor leaf_of(const Tensor& value, const std::string& name) {
   Tensor leaf = detail::alias(value);
   if (Observer* observer = current_observer()) observer->leaf(leaf, name);
   return leaf;
 }
 
-/// Inside of a FloatingScope variables hold its dtype.
+/// Inside a FloatingScope variables have its dtype.
 Tensor in_scope_dtype(const Tensor& value) {
   return detail::converted(value, floating_dtype(value.dtype()));
 }
 
-/// When the variable has the value, and without a lock: the observer may wait, and the variable be read and
-/// assigned to meanwhile.
+/// Called after the variable has the value, without a lock: the observer may wait while the variable is read
+/// and assigned.
 void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint64_t since) {
   if (Observer* observer = current_observer()) observer->assigned(leaf, value, variable, since);
 }
 
-/// Names stay for as long as the process: another thread may just be telling an observer one of them.
+/// Names live as long as the process: another thread may be passing one to an observer.
 const std::string* kept_name(const std::string& name) {
   static auto* const names = new std::set<std::string>;
   static auto* const mutex = new std::mutex;
@@ -106,6 +107,9 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable, std:
     : body_(std::make_shared<Body>()) {
   static std::atomic<std::uint64_t> last_id{0};
   if (!initial) fail<InvalidArgumentError>("Variable ", name, ": its initial value is undefined");
+  if (initial.is_symbolic())
+    fail<InvalidArgumentError>("Variable ", name.empty() ? "Variable" : name,
+                               ": its initial value belongs to a graph function that is being traced");
   body_->name = (name.empty() ? "Variable" : std::move(name)) + ":0";
   body_->dtype = initial.dtype();
   body_->device = initial.device();
@@ -135,7 +139,8 @@ std::optional<Variable> Variable::find(std::uint64_t id) {
 }
 
 Tensor Variable::read() const {
-  Tensor value = peek();
+  TapeTracer* tracer = current_tape_tracer();
+  Tensor value = tracer ? tracer->read(*this) : peek();
   const detail::ThreadState& thread = detail::thread_state;
   if (thread.recording != 0 && thread.quiet == 0)
     for (const auto& tape : detail::TapeStack::if_any()->tapes)
@@ -149,7 +154,7 @@ Tensor Variable::peek() const {
   return body_->value;
 }
 
-Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
+void Variable::check_replacement(const Tensor& value, const Tensor& before) const {
   if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
   if (value.dtype() != body_->dtype && !interchangeable(value.dtype(), body_->dtype))
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
@@ -160,13 +165,21 @@ Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                keeps ? to_string(kept) : body_->open->text(), ", the value ",
                                to_string(value.shape()));
+}
+
+Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
+  check_replacement(value, before);
   return leaf_of(ops::copy_to(in_scope_dtype(value), body_->device), body_->shown_name());
 }
 
 void Variable::assign(const Tensor& value) {
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
+    check_replacement(value, {});
+    return tracer->assign(*this, value);
+  }
   const Tensor leaf = replacement(value);
   {
-    Tensor replaced = leaf;  // the old value goes when the lock is open again
+    Tensor replaced = leaf;  // the old value is released after the lock
     const std::lock_guard lock(body_->mutex);
     std::swap(body_->value, replaced);
   }
@@ -174,12 +187,18 @@ void Variable::assign(const Tensor& value) {
 }
 
 void Variable::put_back(const Tensor& value) {
-  Tensor replaced = value;  // what it had goes when the lock is open again
+  Tensor replaced = value;  // the old value is released after the lock
   const std::lock_guard lock(body_->mutex);
   std::swap(body_->value, replaced);
 }
 
 void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
+    const Tensor before = tracer->read(*this);
+    const Tensor value = change(before);
+    check_replacement(value, before);
+    return tracer->assign(*this, value);
+  }
   for (;;) {
     const Tensor before = peek();
     const std::uint64_t since = detail::newest_tensor_id();
@@ -200,8 +219,15 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
   for (const Variable& variable : variables) order.push_back(variable.body_.get());
   std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
   if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
-    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " is there twice");
-  Tensors values, results, leaves;  // what is dropped goes when the locks are open again
+    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " occurs twice");
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
+    Tensors before;
+    for (const Variable& variable : variables) before.push_back(tracer->read(variable));
+    const Tensors after = change(before);
+    for (std::size_t i = 0; i < variables.size(); ++i) tracer->assign(variables[i], after[i]);
+    return;
+  }
+  Tensors values, results, leaves;  // dropped values are released after the locks
   {
     boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;
     for (Body* body : order) locks.emplace_back(body->mutex);

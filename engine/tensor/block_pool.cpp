@@ -29,12 +29,12 @@ constexpr bool pooled = true;
 #endif
 
 constexpr std::int64_t unflushed_limit = std::int64_t{256} << 10;
-// A large block goes back to the system when no large block was wanted for so long ...
+// A large block returns to the system when no large block was requested for this long ...
 constexpr std::uint64_t idle_ns = 750'000'000;
-// ... or, in a program that goes on taking others, when it was not wanted itself for so long. A training
+// ... or, in a program that keeps taking others, when it has been unused itself for that long. A training
 // loop whose steps take seconds takes its blocks again with each step; the system would have to clear them.
 constexpr std::uint64_t unwanted_ns = 10'000'000'000;
-// From so much on that went back to the C library it is asked to give its free pages back, too.
+// After returning this much to the C library, makes it return its free pages, too.
 constexpr std::size_t heap_bytes_worth_trimming = std::size_t{16} << 20;
 
 std::uint64_t now_ns() {
@@ -54,7 +54,7 @@ class Pool {
   void enter(ThreadCache* cache);
   void leave(ThreadCache* cache) noexcept;
 
-  /// Around a fork: the child has one thread, and must not find the lock taken.
+  /// Around a fork: the child has one thread, and must not inherit a locked mutex.
   void before_fork() { mutex_.lock(); }
   void after_fork(bool child) noexcept;
 
@@ -145,7 +145,7 @@ void* Pool::allocate_small(int index) {
   FreeBlock* block = taken.pop();
   if (!block) return from_system(block_bytes);
   if (cache && taken.count > 0) {
-    cache->lists[i] = taken;  // it was empty, or this would not have been called
+    cache->lists[i] = taken;  // it was empty, otherwise this is not called
     cache->add_cached(taken.count * block_bytes);
   }
   return block;
@@ -272,7 +272,7 @@ void Pool::give_back_what_is_idle() {
 void Pool::after_fork(bool child) noexcept {
   if (child) {
     trimmer_runs_ = trimmer_sleeps_ = false;
-    new (&trimmer_wanted_) std::condition_variable;  // whoever waited on it is not there
+    new (&trimmer_wanted_) std::condition_variable;  // the thread that waited on it does not exist here
   }
   mutex_.unlock();
 }
@@ -317,7 +317,7 @@ void Pool::reset_peak() {
   statistics();
 }
 
-/// What other threads keep for themselves stays theirs; it is bounded by `thread_cache_limit`.
+/// Other threads' caches stay; it is bounded by `thread_cache_limit`.
 void Pool::trim() noexcept {
   if (thread_cache)
     for (int index = 0; index < small_classes; ++index)

@@ -1,9 +1,10 @@
-// A thread that works behind everybody's back until the process ends.
+// A background thread that runs until the process ends.
 #pragma once
 
 namespace tapedeck::detail {
 
-/// It gets no signals: those are for the host's main thread. False where the system has no thread to give.
+/// Blocks all signals in it: those are for the host's main thread. Returns false if the system cannot create
+/// a thread.
 bool start_detached_thread(void (*body)()) noexcept;
 
 }  // namespace tapedeck::detail

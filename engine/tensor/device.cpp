@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& name) {
   fail<InvalidArgumentError>("'", name,
-                             "' is no device; devices are named \"/cpu:0\", \"/gpu:0\", \"/gpu:1\"");
+                             "' is not a device; devices are named \"/cpu:0\", \"/gpu:0\", \"/gpu:1\"");
 }
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
@@ -29,6 +29,7 @@ bool names_a_place_above_devices(std::string_view part) {
 }  // namespace
 
 std::string to_string(Device device) {
+  if (device.kind == DeviceKind::symbolic) return "no device";
   return (device.kind == DeviceKind::cpu ? "/cpu:" : "/gpu:") + std::to_string(device.index);
 }
 

@@ -1,4 +1,4 @@
-// Where a tensor's storage lives.
+// The device that has a tensor's storage.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,11 @@
 
 namespace tapedeck {
 
-enum class DeviceKind : std::uint8_t { cpu, gpu };
+enum class DeviceKind : std::uint8_t {
+  cpu,
+  gpu,
+  symbolic  ///< nowhere: of a tensor in a graph that is being traced
+};
 
 struct Device {
   DeviceKind kind = DeviceKind::cpu;

@@ -1,4 +1,4 @@
-// Words in front of functions that kernels of GPUs take, too.
+// Function attributes for code that GPU kernels share.
 #pragma once
 
 #ifdef __CUDACC__
@@ -9,8 +9,7 @@
 #define TAPEDECK_INLINE [[gnu::always_inline]] inline
 #endif
 
-// TAPEDECK_GPU chooses between what the CPU alone has and what a GPU has instead; the emulation chooses as a
-// GPU.
+// TAPEDECK_GPU selects the GPU's variant of code that differs from the CPU's; the emulation counts as a GPU.
 #if defined(__CUDA_ARCH__) || defined(TAPEDECK_EMULATED_CUDA)
 #define TAPEDECK_GPU
 #endif

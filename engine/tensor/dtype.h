@@ -12,10 +12,10 @@
 
 namespace tapedeck {
 
-/// The first five have kernels of every op. int8 to bfloat16 are narrow: stored, while ops compute in a wider
-/// type (compute_dtype) and round back, see narrow.h. The last four are taken by the ops whose rows say so,
-/// see ops/other_dtypes.h; an element of `string` is a std::string_view of bytes that the storage keeps, see
-/// strings.h.
+/// Every op has kernels for the first five. int8 to bfloat16 are narrow: stored, while ops compute in a wider
+/// type (compute_dtype) and round back, see narrow.h. The last four are accepted by the ops whose rows say
+/// so, see OpDef::takes_others; an element of `string` is a std::string_view of bytes that the storage owns,
+/// see strings.h.
 enum class DType : std::uint8_t {
   bool_,
   int32,
@@ -56,7 +56,7 @@ constexpr bool is_unsigned(DType dtype) {
 constexpr bool is_complex(DType dtype) {
   return dtype >= DType::complex64;
 }
-/// Real and complex numbers: gradients flow through tensors of them.
+/// Floating-point and complex dtypes: gradients flow through their tensors.
 constexpr bool is_differentiable(DType dtype) {
   return is_floating(dtype) || is_complex(dtype);
 }
@@ -72,17 +72,17 @@ constexpr DType complex_dtype(DType real) {
 constexpr bool is_narrow(DType dtype) {
   return dtype >= DType::int8 && dtype <= DType::bfloat16;
 }
-/// string, uint64, complex64, complex128.
-constexpr bool takes_other_ways(DType dtype) {
+/// string, uint64, complex64 and complex128, which only some ops accept (OpDef::takes_others).
+constexpr bool has_partial_support(DType dtype) {
   return dtype >= DType::string;
 }
-/// The dtype whose kernels compute for this one; itself where it has its own.
+/// The dtype whose kernels compute for this one; itself if it has kernels.
 constexpr DType compute_dtype(DType dtype) {
   if (!is_narrow(dtype)) return dtype;
   return dtype == DType::uint32 ? DType::int64 : is_floating(dtype) ? DType::float32 : DType::int32;
 }
 
-/// The lowest and the highest number of a whole-number dtype; of uint64 the highest that an int64 counts.
+/// The lowest and highest number of an integer dtype; for uint64 the highest of int64.
 constexpr std::pair<std::int64_t, std::int64_t> integer_limits(DType dtype) {
   const auto bits = static_cast<int>(8 * item_size(dtype));
   if (dtype == DType::uint64) return {0, INT64_MAX};
@@ -149,8 +149,8 @@ struct TypeTag {
   using type = T;
 };
 
-/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Throws UnimplementedError for one without kernels of
-/// every op: ops and readers widen the narrow ones first.
+/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Throws UnimplementedError for dtypes beyond the
+/// first five: ops and readers widen the narrow ones first.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {

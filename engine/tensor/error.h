@@ -10,8 +10,8 @@ namespace tapedeck {
 
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
-  std::string op_name = {};   ///< who refused: an op, with whose name the text begins; empty: none did
-  std::string argument = {};  ///< which of its arguments, where that is known
+  std::string op_name = {};   ///< the op that failed, with whose name the text begins; empty: none
+  std::string argument = {};  ///< which of its arguments, if known
 };
 struct InvalidArgumentError : Error {  ///< a ValueError in Python
   using Error::Error;
@@ -25,7 +25,7 @@ struct OutOfRangeError : Error {  ///< an IndexError in Python
 struct ResourceExhaustedError : Error {  ///< a MemoryError in Python
   using Error::Error;
 };
-struct NotFoundError : Error {  ///< a RuntimeError in Python: a device that is not there
+struct NotFoundError : Error {  ///< a RuntimeError in Python: a device that does not exist
   using Error::Error;
 };
 struct UnimplementedError : Error {  ///< a NotImplementedError in Python: no kernel for this dtype or device
@@ -34,12 +34,12 @@ struct UnimplementedError : Error {  ///< a NotImplementedError in Python: no ke
 struct FailedPreconditionError : Error {  ///< a RuntimeError in Python: a used-up tape, say
   using Error::Error;
 };
-/// The user interrupted. The Python module turns it into the exception that is already set
+/// The user interrupted. The Python module converts it to the exception that is already set
 /// (KeyboardInterrupt).
 struct Interrupted : Error {
   Interrupted() : Error("interrupted") {}
 };
-/// A Python exception is set and travels on through C++ code unchanged.
+/// A Python exception is set, and propagates through C++ code unchanged.
 struct ForeignException {};
 
 /// Throws E with all parts streamed into its text: `fail<InvalidArgumentError>("matmul: a ", shape, …)`.
@@ -50,7 +50,7 @@ template <class E, class... Parts>
   throw E(text.str());
 }
 
-/// The same for an op's argument, which the text begins with: "gather: axis" and the parts.
+/// The same for an op's argument, with which the text begins: "gather: axis" and the parts.
 template <class E, class... Parts>
 [[noreturn]] void fail_of(const std::string_view op, const std::string_view argument, const Parts&... parts) {
   std::ostringstream text;

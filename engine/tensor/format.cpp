@@ -38,7 +38,7 @@ std::string padded_left(std::string text, std::size_t width) {
   return text;
 }
 
-/// All numbers of an array in one width, in positional or in scientific form.
+/// Formats all numbers of an array with one width, in positional or scientific form.
 template <class T>
 class FloatFormat {
  public:
@@ -64,7 +64,7 @@ class FloatFormat {
       return padded_left(parts.whole, left_) + "." + parts.fraction;
     }
     detail::Scientific parts = detail::scientific(detail::scientific_digits(value, precision));
-    if (parts.fraction.size() < fraction_)  // NumPy fills up with further digits of the value, not with zeros
+    if (parts.fraction.size() < fraction_)  // NumPy pads with further digits of the value, not with zeros
       parts = detail::scientific(detail::rounded_digits(value, static_cast<int>(fraction_)));
     parts.fraction.resize(fraction_, '0');
     std::string exponent = std::to_string(std::abs(parts.exponent));
@@ -129,7 +129,7 @@ std::function<std::string(T)> element_format(const std::vector<T>& shown) {
     std::size_t width = 0;
     for (const T value : shown) width = std::max(width, plain_text(value).size());
     if constexpr (std::is_same_v<T, std::string_view>) width = 0;
-    if constexpr (std::is_same_v<T, bool>) width = 5;  // " True", also where no False stands beside it
+    if constexpr (std::is_same_v<T, bool>) width = 5;  // " True", even without a False
     return [width](T value) { return padded_left(plain_text(value), width); };
   }
 }
@@ -158,7 +158,7 @@ class ArrayText {
     const std::int64_t extent = tensor_.dim(axis), stride = tensor_.strides()[axis];
     std::string done, line = indent;
     const auto extend = [&](const std::string& word) {
-      // A word that is too long for any line stays where it is.
+      // A word that is too long for any line is not moved.
       if (line.size() + word.size() > width - 1 && line.size() > indent.size()) {
         trim_right(line);
         done += line + "\n";

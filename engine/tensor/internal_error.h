@@ -1,4 +1,4 @@
-// What is neither the caller's fault nor a lack of memory: a device that failed.
+// The error of a failed device: neither the caller's fault nor a lack of memory.
 #pragma once
 
 #include "engine/tensor/error.h"

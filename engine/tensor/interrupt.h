@@ -1,25 +1,26 @@
-// How long work learns that the user wants it to stop.
+// How long-running work checks whether the user wants to stop it.
 #pragma once
 
 #include <string>
 
 namespace tapedeck {
 
-/// What the host language provides. All functions are called on the thread that runs the op.
+/// Callbacks of the host language. All are called on the thread that runs the op.
 struct HostHooks {
-  /// Lets other threads of the host run while this one waits (gives up Python's lock); returns a token.
+  /// Releases the host's lock (Python's GIL), so that its other threads run while this one waits; returns a
+  /// token.
   void* (*release)() = nullptr;
   void (*reacquire)(void* token) = nullptr;
-  /// True where the user interrupted (Python: pending signals; the exception is then set). Needs no lock
-  /// held; takes it itself. Cheap enough for every 20 ms, not for every element.
+  /// Whether the user interrupted (Python: handles pending signals and sets the exception). Takes the lock
+  /// itself. Cheap enough for every 20 ms, not for every element.
   bool (*interrupted)() = nullptr;
-  /// Writes a line where the program's own output goes (log points).
+  /// Writes a line to the program's own output (log points).
   void (*print)(const std::string& line) = nullptr;
 };
 void set_host_hooks(const HostHooks& hooks);
 const HostHooks& host_hooks();
 
-/// Gives up the host's lock while it lives. For the gate, and for kernels that run longer than about 50 µs.
+/// Releases the host's lock while it lives. For the gate, and for kernels that run longer than about 50 µs.
 class HostUnlock {
  public:
   HostUnlock();
@@ -30,8 +31,8 @@ class HostUnlock {
   void* token_;
 };
 
-/// While it lives, work of this thread keeps the host's lock and does not end early: for changes in place,
-/// which nobody may see half done. Not for what may take longer than about a tenth of a second.
+/// While it lives, this thread keeps the host's lock and check_interrupt() does nothing: for in-place
+/// changes, which must not be seen half done. Not for work over about 0.1 s.
 class UninterruptedScope {
  public:
   UninterruptedScope();
@@ -39,7 +40,7 @@ class UninterruptedScope {
   UninterruptedScope(const UninterruptedScope&) = delete;
 };
 
-/// For loops over blocks of work: throws Interrupted where the user interrupted; asks at most every 20 ms.
+/// For loops over blocks of work: throws Interrupted if the user interrupted; checks at most every 20 ms.
 /// Only the thread that called run_op may call it.
 void check_interrupt();
 

@@ -1,4 +1,4 @@
-// Free blocks above 64 KiB, by size class and by the time when they were freed.
+// Free blocks above 64 KiB, by size class and time of freeing.
 #pragma once
 
 #include <array>
@@ -13,23 +13,23 @@ namespace tapedeck::detail {
 
 constexpr int class_count = size_class(std::size_t{1} << 48) + 1;  // all that a process can address
 
-/// Not safe from several threads: the pool guards it.
+/// Not thread-safe: the pool guards it.
 class LargeBlocks {
  public:
   /// The sum of their classes' sizes.
   std::uint64_t bytes() const { return bytes_; }
   /// `now`: nanoseconds, never less than before.
   void put(void* memory, int index, std::uint64_t now);
-  /// The one of that class that was freed last; nullptr where there is none.
+  /// The most recently freed block of that class; nullptr if there is none.
   void* take(int index);
 
-  /// When the one that waits longest was freed; 0 where there is none.
+  /// When the oldest block was freed; 0 if there is none.
   std::uint64_t oldest_freed_at() const;
   /// Blocks that were taken out, linked by `next`; `freed_at` holds the class of each.
   struct Evicted {
     FreeBlock* head = nullptr;
   };
-  /// The one that waits longest goes to the others; false where there is none.
+  /// Moves the oldest block to `evicted`; false if there is none.
   bool evict_oldest(Evicted& evicted);
   void evict_all(Evicted& evicted);
 
@@ -42,7 +42,7 @@ class LargeBlocks {
   std::uint64_t bytes_ = 0;
 };
 
-/// Gives them back to the system. Returns how many bytes of them went to the C library's heap.
+/// Returns them to the system. The result is how many bytes of them went to the C library's heap.
 std::size_t give_back(LargeBlocks::Evicted& evicted) noexcept;
 
 }  // namespace tapedeck::detail

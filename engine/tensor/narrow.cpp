@@ -45,7 +45,7 @@ void visit_narrow(DType dtype, F&& f) {
     case DType::bfloat16:
       return f(BFloat16{});
     default:
-      fail<UnimplementedError>(dtype_name(dtype), " is no narrow dtype");
+      fail<UnimplementedError>(dtype_name(dtype), " is not a narrow dtype");
   }
 }
 
@@ -107,7 +107,7 @@ Tensor narrowed(const Tensor& tensor, DType dtype, bool saturate) {
       if (source.dtype() == DType::float32) return round_all<float, Stored>(source, target, saturate);
       if (source.dtype() == DType::float64) return round_all<double, Stored>(source, target, saturate);
     }
-    fail<UnimplementedError>("no way from ", dtype_name(source.dtype()), " to ", dtype_name(dtype));
+    fail<UnimplementedError>("no conversion from ", dtype_name(source.dtype()), " to ", dtype_name(dtype));
   });
   return target;
 }

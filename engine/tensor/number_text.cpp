@@ -9,7 +9,7 @@
 namespace tapedeck::detail {
 namespace {
 
-/// Reads what to_chars wrote, in either of its forms.
+/// Parses the output of to_chars, in either form.
 Digits parse(std::string_view text) {
   Digits result;
   result.negative = text.starts_with('-');

@@ -19,11 +19,11 @@ Digits positional_digits(T value, int fraction);
 /// At most `fraction` digits after the first one.
 template <class T>
 Digits scientific_digits(T value, int fraction);
-/// The value itself, rounded to `fraction` digits after the first one, whether or not fewer would do.
+/// The exact value rounded to `fraction` digits after the first one, even if fewer digits would identify it.
 template <class T>
 Digits rounded_digits(T value, int fraction);
 
-/// What stands before and after the point, "12" and "5"; the fraction is empty for whole numbers.
+/// The digits before and after the point, "12" and "5"; the fraction is empty for whole numbers.
 struct Positional {
   std::string whole, fraction;
 };

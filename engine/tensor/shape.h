@@ -1,5 +1,4 @@
-// Extents and strides of a tensor: arrays in the object, so that a tensor of few axes needs no further
-// allocation.
+// Extents and strides of a tensor: stored inline, so that a tensor of few axes needs no further allocation.
 #pragma once
 
 #include <array>
@@ -14,8 +13,8 @@ namespace tapedeck {
 constexpr int max_rank = 32;  ///< as NumPy's
 
 /// Up to `max_rank` signed numbers, one per axis. Used for shapes (extents, never negative in a tensor) and
-/// for strides (in elements, may be 0 or negative). Those of up to `near_rank` axes, nearly all, stand in the
-/// object itself.
+/// for strides (in elements, may be 0 or negative). Up to `near_rank` axes, i.e. nearly always, they are
+/// stored in the object itself.
 class Dims {
  public:
   constexpr Dims() = default;
@@ -95,17 +94,17 @@ class Dims {
   [[noreturn]] static void refuse_rank(int rank);
 
   bool is_far() const { return rank_ > near_rank; }
-  /// Where there are more axes: `max_rank` places, whose address stands in the first of the near ones.
+  /// With more axes: an array of `max_rank` numbers, whose address is in the first of the near ones.
   std::int64_t* far() const { return reinterpret_cast<std::int64_t*>(near_[0]); }
   void copy_far();
-  /// What new axes hold is open.
+  /// New axes are uninitialised.
   void set_rank(int rank) {
     check_rank(rank);
     if (is_far() != (rank > near_rank)) [[unlikely]]
       move_values();
     rank_ = rank;
   }
-  /// From the near places to others, or back.
+  /// Moves the values from inline storage to the heap, or back.
   void move_values();
 
   std::array<std::int64_t, near_rank> near_{};

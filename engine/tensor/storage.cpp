@@ -7,11 +7,11 @@
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/error.h"
-#include "engine/tensor/onlooker_memory.h"
+#include "engine/tensor/observer_memory.h"
 
 namespace tapedeck {
 
-/// A storage stands in one block with its bytes: the header first, the bytes from the next cache line on.
+/// A storage shares one block with its bytes: the header first, the bytes from the next cache line on.
 struct StoragePool {
   static constexpr std::size_t header = detail::block_alignment;
 
@@ -27,7 +27,7 @@ struct StoragePool {
     return storage;
   }
 
-  /// A header in the host's memory, and a block of the device's.
+  /// A header in host memory, and a block of device memory.
   static Storage* make_on(Device device, std::size_t bytes) {
     if (int{device.index} >= gpu_count())
       fail<NotFoundError>("no device ", to_string(device), ": this machine has ", gpu_count(),
@@ -59,14 +59,14 @@ static_assert(sizeof(Storage) <= StoragePool::header);
 namespace {
 
 constinit std::atomic<StorageListener*> listener{nullptr};
-constinit std::atomic<std::int64_t> onlookers_bytes{0};
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_looks_on = false;
+constinit std::atomic<std::int64_t> observers_bytes{0};
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_observes = false;
 
 }  // namespace
 
-OnlookerMemory::OnlookerMemory() : before_(std::exchange(thread_looks_on, true)) {}
-OnlookerMemory::~OnlookerMemory() {
-  thread_looks_on = before_;
+ObserverMemory::ObserverMemory() : before_(std::exchange(thread_observes, true)) {}
+ObserverMemory::~ObserverMemory() {
+  thread_observes = before_;
 }
 
 void set_storage_listener(StorageListener* new_listener) {
@@ -76,34 +76,34 @@ StorageListener* storage_listener() {
   return listener.load(std::memory_order_acquire);
 }
 
-std::uint64_t bytes_of_onlookers() {
+std::uint64_t bytes_of_observers() {
   return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(onlookers_bytes.load(std::memory_order_relaxed), 0));
+      std::max<std::int64_t>(observers_bytes.load(std::memory_order_relaxed), 0));
 }
 
-// Only the first time: what an onlooker lends out for a moment was let go already.
-void Storage::let_go(std::uint64_t before) {
+// Only the first time: storage that an observer lends out for a moment has already been released.
+void Storage::release_by_program(std::uint64_t before) {
   const std::uint64_t mark = mark_.load(std::memory_order_relaxed);
-  if (before == (onlooker | 1)) {
-    if (mark != 0 && !let_go_.load(std::memory_order_relaxed))
-      if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
+  if (before == (observer_reference | 1)) {
+    if (mark != 0 && !released_.load(std::memory_order_relaxed))
+      if (StorageListener* listening = listener.load(std::memory_order_acquire)) listening->released(mark);
     return destroy();
   }
-  if (!let_go_.exchange(true, std::memory_order_relaxed)) {
-    if (!borrowed_) onlookers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
+  if (!released_.exchange(true, std::memory_order_relaxed)) {
+    if (!borrowed_) observers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
     if (mark != 0)
-      if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
+      if (StorageListener* listening = listener.load(std::memory_order_acquire)) listening->released(mark);
   }
-  drop_look();
+  release_as_observer();
 }
 
 void Storage::take_back() {
-  if (let_go_.exchange(false, std::memory_order_relaxed) && !borrowed_)
-    onlookers_bytes.fetch_sub(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
+  if (released_.exchange(false, std::memory_order_relaxed) && !borrowed_)
+    observers_bytes.fetch_sub(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
 }
 
 void Storage::destroy() {
-  if (let_go_.load(std::memory_order_relaxed)) take_back();
+  if (released_.load(std::memory_order_relaxed)) take_back();
   if (release_) release_(owner_);
   if (!borrowed_ && device_.kind == DeviceKind::cpu)
     detail::account_in_use(-static_cast<std::int64_t>(size_));
@@ -122,16 +122,16 @@ StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {
   const bool on_cpu = device.kind == DeviceKind::cpu;
   Storage* storage = on_cpu ? StoragePool::make(bytes) : StoragePool::make_on(device, bytes);
   if (on_cpu) detail::account_in_use(static_cast<std::int64_t>(bytes));
-  if (thread_looks_on) [[unlikely]] {
-    storage->let_go_.store(true, std::memory_order_relaxed);
-    onlookers_bytes.fetch_add(static_cast<std::int64_t>(storage->size_), std::memory_order_relaxed);
+  if (thread_observes) [[unlikely]] {
+    storage->released_.store(true, std::memory_order_relaxed);
+    observers_bytes.fetch_add(static_cast<std::int64_t>(storage->size_), std::memory_order_relaxed);
   }
   return StoragePointer(storage);
 }
 
 StoragePointer StoragePointer::borrow(const void* data, std::size_t bytes, Storage::Release release,
                                       void* owner) {
-  // A storage without a release function would count as its own memory.
+  // A storage without a release function would be treated as owning its memory.
   if (!release) release = [](void*) {};
   Storage* storage = StoragePool::make(0);
   StoragePool::set_owner(*storage, data, bytes, release, owner);

@@ -11,7 +11,7 @@ struct Bytes16 {
   std::uint64_t halves[2];
 };
 
-/// The view with its axes of extent 1 left out and neighbours merged where one walks on where the other ends.
+/// The view without axes of extent 1, with neighbouring axes merged where possible.
 struct Walk {
   Shape shape;
   Strides strides;

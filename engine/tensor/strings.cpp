@@ -9,11 +9,11 @@
 namespace tapedeck {
 namespace {
 
-/// What a storage of strings keeps alive.
+/// The blocks that a storage of strings keeps alive.
 struct Kept {
   std::vector<StoragePointer> blocks;
   std::size_t bytes = 0;
-  bool complete = false;  ///< every view points into the blocks, and none will be written any more
+  bool complete = false;  ///< every view points into the blocks, and no more are written
 };
 
 const Kept* kept_by(const Storage& storage) {
@@ -34,7 +34,7 @@ std::size_t total_size(std::span<const std::string_view> views) {
   return bytes;
 }
 
-/// Copies the bytes of every view into one block, and points the views there.
+/// Copies the bytes of every view into one block, and updates the views.
 void own_bytes(Storage& storage) {
   const std::span<std::string_view> views = views_in(storage);
   Kept kept;
@@ -83,8 +83,8 @@ Tensor string_tensor(const Shape& shape, const std::vector<std::string>& values)
 
 std::vector<std::string_view> strings_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string)
-    fail<TypeMismatchError>("a tensor of dtype ", dtype_name(tensor.dtype()), " where strings are wanted");
-  constexpr std::uint64_t each = 64;  // bytes of memory, of what is made of the elements, too
+    fail<TypeMismatchError>("a tensor of dtype ", dtype_name(tensor.dtype()), " where strings are expected");
+  constexpr std::uint64_t each = 64;  // bytes of memory, including what is made from the elements
   if (static_cast<std::uint64_t>(tensor.count()) > detail::machine_memory() / each)
     fail<ResourceExhaustedError>("a string tensor of shape ", to_string(tensor.shape()),
                                  " needs more memory than the ",
@@ -99,7 +99,7 @@ std::vector<std::string_view> strings_of(const Tensor& tensor) {
 std::string_view string_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string || tensor.count() != 1)
     fail<InvalidArgumentError>("a ", dtype_name(tensor.dtype()), " tensor of shape ",
-                               to_string(tensor.shape()), " where one string is wanted");
+                               to_string(tensor.shape()), " where one string is expected");
   return *tensor.data<std::string_view>();
 }
 

@@ -1,6 +1,6 @@
-// Tensors of DType::string: each element is a std::string_view in the tensor's storage. The bytes stand in
-// blocks of the pool that storages share and keep alive, so that moving elements moves views and copies no
-// bytes. Bytes are any bytes; text is UTF-8.
+// Tensors of DType::string: each element is a std::string_view in the tensor's storage. The bytes are in pool
+// blocks that storages share and keep alive, so that moving elements moves views and copies no bytes. Any
+// bytes are allowed; text is UTF-8.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace tapedeck {
 
-/// Row-major values. Throws InvalidArgumentError where their number does not fit the shape.
+/// Row-major values. Throws InvalidArgumentError if their number does not match the shape.
 Tensor string_tensor(const Shape& shape, std::span<const std::string_view> values);
 Tensor string_tensor(const Shape& shape, const std::vector<std::string>& values);
 
@@ -23,12 +23,12 @@ std::vector<std::string_view> strings_of(const Tensor& tensor);
 /// The one element of a scalar (or of any tensor with one element).
 std::string_view string_of(const Tensor& tensor);
 
-/// Lets `storage`, into which elements of the string tensors among `sources` have been copied, keep their
-/// bytes alive. Where little of them is used the bytes are copied instead. To be called before others see it.
+/// Makes `storage`, into which elements of the string tensors among `sources` have been copied, keep their
+/// bytes alive; copies the bytes instead if it uses little of them. To be called before the storage is
+/// shared.
 void share_strings(Storage& storage, std::span<const Tensor> sources);
 
-/// As Python writes bytes: b'abc', b'it\'s' in the other quotes, b'\xff'. With `most`, at most as many bytes
-/// are written, and "…" for the others.
+/// As Python writes bytes: b'abc', b"it's", b'\xff'. Writes at most `most` bytes, and "…" for the rest.
 std::string bytes_literal(std::string_view bytes, std::size_t most = SIZE_MAX);
 
 }  // namespace tapedeck

@@ -1,5 +1,5 @@
-// Subnormal numbers (below 2⁻¹²⁶ in float32, 2⁻¹⁰²² in float64): processors compute with them some forty
-// times slower than with others. On request ops read them as 0, and write 0 instead.
+// Subnormal numbers (below 2⁻¹²⁶ in float32, 2⁻¹⁰²² in float64): processors compute with them about forty
+// times more slowly. On request ops read and write them as 0.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,9 @@
 
 namespace tapedeck {
 
-/// For all ops from now on, on all of the engine's threads; off at the start, unless the environment's
-/// TAPEDECK_FLUSH_DENORMAL is 1. False, and nothing changes, where this processor cannot.
+/// Applies to all ops from now on, on all of the engine's threads; off at the start unless the environment
+/// variable TAPEDECK_FLUSH_DENORMAL is 1. Returns false, without effect, if the processor does not support
+/// it.
 bool set_flush_denormal(bool flush);
 bool flush_denormal();
 
@@ -19,15 +20,15 @@ void set_subnormal_mode(std::uint32_t mode);
 extern const std::uint32_t flushing_mode, exact_mode;
 }  // namespace detail
 
-/// This thread's way with subnormal numbers while it lives: that of the ops. Afterwards it is what it was:
-/// what else runs on the thread (NumPy, the user's own code) is not changed.
+/// Sets this thread's subnormal mode to that of the ops while it lives, and restores it afterwards: other
+/// code on the thread (NumPy, the user's own) is not affected.
 class SubnormalScope {
  public:
   SubnormalScope() {
     if (detail::flush_denormal.load(std::memory_order_relaxed)) [[unlikely]]
       enter(detail::flushing_mode);
   }
-  /// For calls out of an op, into code that is not the engine's, and for work on behalf of another thread.
+  /// For calls from an op into code outside the engine, and for work on behalf of another thread.
   explicit SubnormalScope(std::uint32_t mode) { enter(mode); }
   ~SubnormalScope() {
     if (entered_) [[unlikely]]

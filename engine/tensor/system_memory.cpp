@@ -35,11 +35,11 @@ void* map_huge(std::size_t bytes) {
   const std::size_t skipped = (huge_page - reinterpret_cast<std::uintptr_t>(start) % huge_page) % huge_page;
   if (skipped > 0) munmap(start, skipped);
   if (skipped < huge_page) munmap(start + skipped + bytes, huge_page - skipped);
-  madvise(start + skipped, bytes, MADV_HUGEPAGE);  // only advice: where it fails, pages are small
+  madvise(start + skipped, bytes, MADV_HUGEPAGE);  // only a hint: if it fails, pages are small
   return start + skipped;
 }
 
-/// The number in a control group's file; no limit where it says "max" or is not there.
+/// The number in a control group's file; no limit if it is "max" or missing.
 std::uint64_t limit_in(const char* path) {
   std::ifstream file(path);
   std::uint64_t limit = 0;

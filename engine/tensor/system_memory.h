@@ -5,14 +5,14 @@
 
 namespace tapedeck::detail {
 
-/// Such sizes are mapped from the system one by one and go back to it at once; smaller ones come from the C
-/// library's heap.
+/// Blocks of at least this size are mapped from the system individually and returned at once; smaller ones
+/// come from the C library's heap.
 constexpr std::size_t mapped_from = std::size_t{1} << 20;
 
 /// Aligned to at least 64 bytes; from 4 MiB on to 2 MiB and in huge pages, which cost a page fault for 2 MiB
-/// instead of one for 4 KiB. nullptr where the system has none.
+/// instead of one for 4 KiB. nullptr if the system has no memory.
 void* system_allocate(std::size_t bytes) noexcept;
-/// `bytes` as given to system_allocate.
+/// `bytes` as passed to system_allocate.
 void system_free(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace tapedeck::detail

@@ -82,7 +82,7 @@ void check_view(const Storage& storage, DType dtype, const Shape& shape, const S
     for (int axis = 0; axis < shape.rank(); ++axis)
       (strides[axis] < 0 ? lowest : highest) += static_cast<WideInt>(strides[axis]) * (shape[axis] - 1);
   else
-    highest -= 1;  // an empty view may stand at the end
+    highest -= 1;  // an empty view may be at the end
   const auto items = static_cast<WideInt>(storage.size() / item_size(dtype));
   if (lowest < 0 || highest >= items)
     fail<InvalidArgumentError>("a ", dtype_name(dtype), " view of shape ", to_string(shape), ", strides ",
@@ -121,7 +121,15 @@ Tensor Tensor::without_values() const {
   return adopt(body);
 }
 
-Tensor Tensor::to_look_at() const {
+Tensor Tensor::symbolic(DType dtype, const Shape& shape) {
+  check_extents(shape);
+  TensorBody* body = make_body({}, dtype, shape, element_count(shape));
+  body->device = {DeviceKind::symbolic, 0};
+  body->strides = contiguous_strides(shape);
+  return adopt(body);
+}
+
+Tensor Tensor::as_observer() const {
   Tensor same = look(*storage().get(), id(), dtype(), shape());
   same.body_->strides = strides();
   same.body_->offset = offset();
@@ -130,11 +138,11 @@ Tensor Tensor::to_look_at() const {
 }
 
 Tensor Tensor::look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape) {
-  storage.retain_to_look();
+  storage.retain_as_observer();
   TensorBody* body = new (detail::allocate_block(sizeof(TensorBody))) TensorBody;
   body->dtype = dtype;
   body->device = storage.device();
-  body->onlooker = true;
+  body->observer = true;
   body->id = id;
   body->storage = StoragePointer::adopt(&storage);
   body->count = element_count(shape);
@@ -208,16 +216,21 @@ Tensor Tensor::make_contiguous() const {
 
 Tensor Tensor::on_host() const {
   if (on_cpu()) return *this;
+  if (is_symbolic())
+    fail<FailedPreconditionError>(
+        "a ", dtype_name(dtype()), " tensor of shape ", to_string(shape()),
+        " has no value yet: it belongs to a graph function that is being traced, and gets one each "
+        "time the function runs");
   std::int64_t lowest = offset(), end = offset();
   if (count() > 0) {
     for (int axis = 0; axis < rank(); ++axis)
       (strides()[axis] < 0 ? lowest : end) += strides()[axis] * (dim(axis) - 1);
     ++end;
   }
-  if (end - lowest > 2 * count()) {  // most of what lies between would come along for nothing
+  if (end - lowest > 2 * count()) {  // would transfer mostly unneeded bytes
     try {
       return make_contiguous().on_host();
-    } catch (const ResourceExhaustedError&) {  // the device has no room to put it together
+    } catch (const ResourceExhaustedError&) {  // the device has no memory to make it contiguous
     }
   }
   const auto size = static_cast<std::int64_t>(item_size(dtype()));
@@ -235,7 +248,7 @@ double Tensor::item() const {
     fail<InvalidArgumentError>("a tensor of shape ", to_string(shape()), " has ", count(),
                                " values; only one with a single value converts to a number");
   if (!on_cpu()) return on_host().item();
-  if (takes_other_ways(dtype())) return to_vector()[0];
+  if (has_partial_support(dtype())) return to_vector()[0];
   const Tensor wide = widened(*this);
   return visit_dtype(wide.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -269,8 +282,8 @@ std::vector<double> Tensor::to_vector() const {
 }
 
 void Tensor::destroy(TensorBody* body) {
-  if (body->onlooker) [[unlikely]]
-    body->storage.detach()->drop_look();
+  if (body->observer) [[unlikely]]
+    body->storage.detach()->release_as_observer();
   body->~TensorBody();
   detail::free_block(body, sizeof(TensorBody));
 }

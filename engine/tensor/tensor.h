@@ -14,13 +14,13 @@
 
 namespace tapedeck {
 
-/// What a Tensor points at. Made by Tensor's functions only; fields never change afterwards, so a tensor may
-/// be read from any thread.
+/// The object behind a Tensor. Created only by Tensor's functions; fields never change afterwards, so a
+/// tensor may be read from any thread.
 struct TensorBody {
   std::atomic<std::uint32_t> references{1};
   DType dtype{};
   Device device;
-  bool onlooker = false;  ///< it holds its storage as those do who look at the program
+  bool observer = false;  ///< holds its storage as an observer
   std::uint64_t id = 0;   ///< unique in the process, grows with time, never 0
   StoragePointer storage;
   std::int64_t offset = 0;  ///< of the first element, in elements
@@ -73,7 +73,7 @@ class Tensor {
   bool on_cpu() const { return body_->device.kind == DeviceKind::cpu; }
   const StoragePointer& storage() const { return body_->storage; }
   std::int64_t offset() const { return body_->offset; }
-  /// How many handles share this tensor.
+  /// The number of handles that share this tensor.
   std::uint32_t references() const { return body_->references.load(std::memory_order_acquire); }
 
   /// First element, in memory of the device. T must be the dtype's C++ type. The writable form is for the
@@ -90,21 +90,24 @@ class Tensor {
     return body_->storage->data() + body_->offset * static_cast<std::int64_t>(item_size(body_->dtype));
   }
 
-  /// Row-major tensor with the same values: itself where it is contiguous already.
+  /// A row-major tensor with the same values; itself if it is already contiguous.
   Tensor make_contiguous() const;
-  /// The same view of a copy in the host's memory, for which it waits; itself where it is there already.
+  /// The same view of a copy in host memory, for which it waits; itself if it is on the host.
   Tensor on_host() const;
-  /// Id, dtype and shape alone: the memory is let go. For those who must not keep it; nothing else may be
-  /// asked of it.
+  /// Only id, dtype and shape, without a reference to the memory. No other property of it may be read.
   Tensor without_values() const;
-  /// The same tensor, with a body that holds the storage as an onlooker.
-  Tensor to_look_at() const;
-  /// A row-major tensor of that id at the begin of a storage that an onlooker holds.
+  /// The same tensor, with a body that holds the storage as an observer.
+  Tensor as_observer() const;
+  /// A tensor of a graph that is being traced: dtype, shape and id, but no elements. Reading
+  /// elements throws FailedPreconditionError (on_host()).
+  static Tensor symbolic(DType dtype, const Shape& shape);
+  bool is_symbolic() const { return body_->device.kind == DeviceKind::symbolic; }
+  /// A row-major tensor with that id at the start of a storage that an observer holds.
   static Tensor look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape);
-  /// The only element, cast to double: of a complex number the magnitude. Throws InvalidArgumentError where
-  /// there is not exactly one.
+  /// The only element, cast to double; for a complex number the magnitude. Throws InvalidArgumentError unless
+  /// there is exactly one.
   double item() const;
-  /// All values in row-major order, cast to double: of complex numbers the magnitudes.
+  /// All values in row-major order, cast to double; for complex numbers the magnitudes.
   std::vector<double> to_vector() const;
 
   /// For the bindings: the raw body, with and without giving up ownership.
@@ -149,13 +152,13 @@ extern template Tensor Tensor::from_values<float>(std::span<const float>, const 
 extern template Tensor Tensor::from_values<double>(std::span<const double>, const Shape&);
 
 namespace detail {
-/// The highest id given so far, on any thread.
+/// The highest id assigned so far, on any thread.
 std::uint64_t newest_tensor_id();
-/// Ids from now on are above `id`: those up to it belong to tensors of another process, whose trace is read.
+/// Future ids are above `id`: those up to it belong to tensors of another process, whose trace is being read.
 void skip_tensor_ids(std::uint64_t id);
 }  // namespace detail
 
-/// As TensorFlow prints the values: "[[1. 2.]\n [3. 4.]]", long axes shortened with "...".
+/// The values as TensorFlow prints them: "[[1. 2.]\n [3. 4.]]", long axes shortened with "...".
 std::string format_values(const Tensor& tensor, int edge_items = 3);
 
 }  // namespace tapedeck

@@ -1,4 +1,4 @@
-// What each thread keeps of the block pool for itself: small blocks, taken and given without a lock.
+// Each thread's cache of the block pool: small blocks, taken and returned without a lock.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace tapedeck::detail {
 constexpr int small_classes = size_class(std::size_t{64} << 10) + 1;
 constexpr std::size_t thread_cache_limit = std::size_t{4} << 20;
 
-/// How many blocks of a class a thread keeps; it moves half of them at a time.
+/// How many blocks of a class a thread caches; it moves half of them at a time.
 constexpr auto thread_list_limits = [] {
   std::array<std::size_t, small_classes> limits{};
   for (int index = 1; index < small_classes; ++index)
@@ -32,13 +32,13 @@ struct ThreadCache {
   ThreadCache* next = nullptr;
   ThreadCache* previous = nullptr;
 
-  /// nullptr where the thread has none of that class.
+  /// nullptr if the thread has none of that class.
   void* take(int index) {
     FreeBlock* block = lists[static_cast<std::size_t>(index)].pop();
     if (block) take_cached(class_bytes(index));
     return block;
   }
-  /// False, and the block is not taken, where the thread has enough of that class or of all.
+  /// Returns false, without taking the block, if the thread's cache for that class or its total is full.
   bool give(int index, void* block) {
     BlockList& list = lists[static_cast<std::size_t>(index)];
     if (list.count >= thread_list_limits[static_cast<std::size_t>(index)] ||

@@ -27,7 +27,7 @@ constexpr const char* usage =
 
 struct Arguments {
   std::string file, endpoint, key_file;
-  bool check = false;  ///< reads all of it, and says what is damaged
+  bool check = false;  ///< reads the whole file, and reports damage
 };
 
 std::optional<Arguments> read_arguments(int count, char** texts) {
@@ -81,9 +81,9 @@ int check(tapedeck::Recorder& recorder) {
   return problem.empty() ? 0 : 1;
 }
 
-/// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
-/// Addresses alone are not bounded: CUDA reserves more of them than there is memory. The sanitizers' own
-/// memory counts as data.
+/// A damaged file may request ops on tensors of any size: these fail with an error instead of exhausting the
+/// machine. The address space is not limited: CUDA reserves more of it than there is memory. The sanitizers'
+/// own memory counts as data.
 void bound_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr rlim_t least = rlim_t{8} << 30;
@@ -96,7 +96,7 @@ void bound_memory() {
 #endif
 }
 
-/// Until whoever started it closes its standard input, or its client has gone: one that comes again within a
+/// Serves until its parent closes its standard input, or its client is gone: one that reconnects within a
 /// second finds it still there.
 void wait_for_the_end(const tapedeck::debug::DebugServer& server) {
   using Clock = std::chrono::steady_clock;
@@ -127,7 +127,7 @@ int main(int count, char** texts) {
     bound_memory();
     const auto recorder = tapedeck::trace_file::open(arguments->file);
     if (arguments->check) return check(*recorder);
-    // Ops run again where they ran, where that GPU is here; starting CUDA takes its time.
+    // Ops run again on the device where they ran, if that GPU exists; starting CUDA takes a while.
     if (recorder->file()->mentions_gpus()) tapedeck::load_gpus();
     const std::string key = read_key(arguments->key_file);
     const tapedeck::debug::DebugServer server(*recorder, arguments->endpoint, key);

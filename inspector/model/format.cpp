@@ -22,6 +22,16 @@ QString countText(quint64 count) {
   return text;
 }
 
+QString ordinalText(quint64 place) {
+  const quint64 tens = place % 100, ones = place % 10;
+  const bool teens = tens >= 11 && tens <= 13;
+  const QString ending = !teens && ones == 1   ? QStringLiteral("st")
+                         : !teens && ones == 2 ? QStringLiteral("nd")
+                         : !teens && ones == 3 ? QStringLiteral("rd")
+                                               : QStringLiteral("th");
+  return countText(place) + ending;
+}
+
 QString notFetchedText(quint64 record) {
   return QStringLiteral("Op %1 was not fetched before the session ended.").arg(countText(record));
 }
@@ -54,13 +64,13 @@ QString workSentence(const Record& record) {
   const QString call = durationText(record.call_ns);
   switch (record.work) {
     case protocol::WorkTime::pending:
-      return QStringLiteral("not known yet: %1 has not told when it did the work (the call took %2)")
+      return QStringLiteral("not known yet: %1 has not reported when it did the work (the call took %2)")
           .arg(device, call);
     case protocol::WorkTime::lost:
-      return QStringLiteral("not known: %1 never told when it did the work (the call took %2)")
+      return QStringLiteral("not known: %1 never reported when it did the work (the call took %2)")
           .arg(device, call);
     case protocol::WorkTime::known:
-      return QStringLiteral("%1 on %2, begun %3 after the program called it (the call took %4)")
+      return QStringLiteral("%1 on %2, started %3 after the program called it (the call took %4)")
           .arg(durationText(record.duration_ns), device,
                durationText(std::max<std::int64_t>(0, record.work_start_ns - record.start_ns)), call);
     default:

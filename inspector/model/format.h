@@ -12,14 +12,17 @@ namespace tapedeck::inspector {
 
 QString shapeText(const std::vector<std::int64_t>& shape);  ///< "784×196"; "scalar" for no axes
 QString countText(quint64 count);                           ///< "1,204"
-QString notFetchedText(quint64 record);                     ///< why a record of a dead session shows nothing
-QString durationText(qint64 nanoseconds);                   ///< "350 ns", "12.5 µs", "1.20 s"
-/// How long the op's work took; "…" where a GPU has not told yet, "?" where it never will.
+/// "1st", "1,203rd": steps of a run are counted so, because the program's own `step` may begin with 0.
+QString ordinalText(quint64 place);
+QString notFetchedText(quint64 record);    ///< why a record of a dead session shows nothing
+QString durationText(qint64 nanoseconds);  ///< "350 ns", "12.5 µs", "1.20 s"
+/// How long the op's work took; "…" where a GPU has not reported it yet, "?" where it never will.
 QString workText(const protocol::Record& record);
 /// The same as a sentence that says when, and what the host did; empty for the host's ops.
 QString workSentence(const protocol::Record& record);
 QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ◀◀, copy ⇄
-/// The device to which the op copies a tensor, and why it does where nobody asked for it; empty for others.
+/// The device to which the op copies a tensor, and why, where the program did not ask for it; empty for
+/// others.
 struct DeviceCopy {
   QString device, reason;
 };

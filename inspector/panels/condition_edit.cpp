@@ -26,7 +26,7 @@ ConditionEdit::ConditionEdit(Session& session, QWidget* parent)
   completer_->setWidget(this);
   completer_->setCompletionMode(QCompleter::PopupCompletion);
   completer_->setCaseSensitivity(Qt::CaseInsensitive);
-  completer_->popup()->setAccessibleName(QStringLiteral("What may stand here"));
+  completer_->popup()->setAccessibleName(QStringLiteral("Suggestions for this place"));
   // Else the list's activation, which comes late, takes the focus back from where Return moved it.
   completer_->popup()->setFocusProxy(nullptr);
   connect(this, &QLineEdit::textEdited, this, &ConditionEdit::offer);
@@ -45,7 +45,7 @@ QStringList ConditionEdit::opNames() const {
 }
 
 void ConditionEdit::offer() {
-  const ConditionCompletion completion = completeCondition(text(), cursorPosition(), opNames());
+  const ConditionCompletion completion = completeCondition(text(), cursorPosition(), opNames(), filters_);
   if (completion.words.isEmpty()) {
     completer_->popup()->hide();
     return;

@@ -15,6 +15,8 @@ class ConditionEdit : public QLineEdit {
  public:
   explicit ConditionEdit(Session& session, QWidget* parent = nullptr);
   QCompleter* words() const { return completer_; }
+  /// It is the filter of Ops, whose words include those that no breakpoint knows.
+  void setFilters() { filters_ = true; }
 
  private:
   void offer();
@@ -25,6 +27,7 @@ class ConditionEdit : public QLineEdit {
   QCompleter* completer_;
   QStringListModel* list_;
   int begin_ = 0;
+  bool filters_ = false;
 };
 
 }  // namespace tapedeck::inspector

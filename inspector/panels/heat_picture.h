@@ -16,7 +16,7 @@ struct HeatPicture {
 
 HeatPicture heatPicture(const protocol::Tile& tile, const ColorMap& map);
 
-/// Where images stand: `across` in a row, each with one cell of separator around it.
+/// The arrangement of images: `across` in a row, each with one cell of separator around it.
 struct ImageSheet {
   ImageGrid grid;
   std::int64_t across = 1;
@@ -29,7 +29,7 @@ struct ImageSheet {
   QRectF imageRect(std::int64_t image) const;
   /// The image and its pixel at a point; false between images.
   bool pixelAt(QPointF world, std::int64_t& image, std::int64_t& row, std::int64_t& column) const;
-  /// So many across that the sheet has about the proportions of the view.
+  /// The number across for which the sheet has about the proportions of the view.
   static ImageSheet fitting(const ImageGrid& grid, QSizeF view);
 };
 

@@ -1,4 +1,4 @@
-// What the window knows of a panel: a descriptor, and the widget that it makes. Each folder of
+// A panel as the window knows it: a descriptor, and the widget that it makes. Each folder of
 // inspector/panels exports one descriptor; app/shell/panels/panel_list.cpp lists them.
 #pragma once
 
@@ -42,7 +42,7 @@ struct PanelContext {
   QList<QAction*> recordActions = {};    ///< of the window, on the cursor's record, for context menus
 };
 
-/// Keys that a widget takes by itself, for the list of keys.
+/// Keys that a widget handles itself, for the list of keys.
 struct HandledKeys {
   QList<QKeySequence> keys;
   QString text;
@@ -53,11 +53,11 @@ class Panel : public QWidget {
  public:
   using QWidget::QWidget;
 
-  /// There is nothing that it could show. The window gives it no room then, unless the user asks for it.
+  /// The panel has nothing to show. The window gives it no room then, unless the user asks for it.
   virtual bool isEmpty() const = 0;
   /// For the panel's menu; each with its key and a tooltip.
   virtual QList<QAction*> menuActions() const;
-  /// Those that write what is shown into a file. They stand in the menu File, and their keys work in the
+  /// Those that write what is shown into a file. They are in the menu File, and their keys work in the
   /// whole window.
   virtual QList<QAction*> exportActions() const { return {}; }
 
@@ -83,8 +83,8 @@ class SessionPanel : public Panel {
   bool empty_ = true;
 };
 
-/// Where a panel stands until the user moves it. Panels of one area stand in rows from the top, those of one
-/// row in columns from the left; those of one row and column are tabs.
+/// A panel's place until the user moves it. Panels of one area are in rows from the top, those of one row in
+/// columns from the left; those of one row and column are tabs.
 struct PanelPlace {
   enum class Area { left, right, below };
   Area area = Area::right;

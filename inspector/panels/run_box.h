@@ -5,7 +5,7 @@
 
 namespace tapedeck::inspector {
 
-/// The first entry stands for all runs, -1; the others are runs from 0 on.
+/// The first entry means all runs, -1; the others are runs from 0 on.
 class RunBox : public QComboBox {
   Q_OBJECT
  public:

@@ -11,7 +11,7 @@ WhatIfActions::WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent)
     : QObject(parent), model_(model) {
   addSeparator();
   ask_ = add("what_if.ask", QStringLiteral("What &if…"), Qt::Key_F4,
-             QStringLiteral("Change this value or op in the past, to see what would have come of it"));
+             QStringLiteral("Change this value or op in the past, to see what would have followed"));
   askSet_ =
       add("what_if.ask_set", QStringLiteral("What if, for a &set of ops…"),
           Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_I,
@@ -90,7 +90,7 @@ void WhatIfActions::addLooks() {
 
 void WhatIfActions::update() {
   const bool live = model_->session()->live();
-  const QString noSession = QStringLiteral("No session runs whose past could be changed.");
+  const QString noSession = QStringLiteral("There is no session whose past could be changed.");
   const QString noBranch = QStringLiteral("There is no branch: replay a change first.");
   const auto allow = [this](QAction* action, const QString& refusal) {
     inspector::allow(action, tips_.value(action), refusal);
@@ -109,10 +109,9 @@ void WhatIfActions::update() {
     looks_[i]->setChecked(i == static_cast<int>(model_->shown()));
     allow(looks_[i], branch ? QString() : noBranch);
   }
-  allow(curves_, !branch ? noBranch
-                 : model_->session()->look().points == 0
-                     ? QStringLiteral("No curve is another in the branch.")
-                     : QString());
+  allow(curves_, !branch                                 ? noBranch
+                 : model_->session()->look().points == 0 ? QStringLiteral("No curve differs in the branch.")
+                                                         : QString());
   allow(takeOver_, model_->takeOverRefusal());
   allow(forget_, branch ? QString() : noBranch);
 }

@@ -9,12 +9,12 @@
 
 namespace tapedeck::inspector {
 
-/// One set for the window: their keys work everywhere in it. What can't be done is off, with a tooltip that
-/// says why.
+/// One set for the window: their keys work everywhere in it. Actions that can't be done are disabled, with a
+/// tooltip that says why.
 class WhatIfActions : public QObject {
   Q_OBJECT
  public:
-  /// `why` knows what the user points at.
+  /// `why` knows the selection.
   WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent = nullptr);
   WhatIfModel* model() const { return model_; }
 
@@ -30,7 +30,7 @@ class WhatIfActions : public QObject {
   const QList<QAction*>& looks() const { return looks_; }
 
  signals:
-  void asked();         ///< the user wants to change what is pointed at
+  void asked();         ///< the user wants to change the selection
   void askedForSet();   ///< … many ops
   void curvesWanted();  ///< … to see Plots
 

@@ -14,19 +14,20 @@ struct Row {
 };
 
 QList<Row> rows() {
-  return {{Question::birth, "why.birth", Qt::Key_F7,
-           "Goes back to the op, the line and the element that made it, and shows the operands"},
-          {Question::gradient, "why.gradient", Qt::SHIFT | Qt::Key_F7,
-           "Finds where the path of gradients ends, or the op that swallowed them"},
-          {Question::contributions, "why.contributions", Qt::CTRL | Qt::SHIFT | Qt::Key_F7,
-           "Lists what the element was made of, the largest first; of a gradient: each use and example"},
-          {Question::size, "why.size", Qt::ALT | Qt::SHIFT | Qt::Key_F7,
-           "Lists the ops on the way to it by how much each made it larger or smaller"},
-          {Question::check, "why.check", Qt::SHIFT | Qt::Key_F8,
-           "Compares every VJP on the gradient's path with finite differences; of a VJP or an op, that VJP "
-           "alone"},
-          {Question::exactness, "why.exactness", Qt::ALT | Qt::SHIFT | Qt::Key_F8,
-           "Runs what led here again in float64, and shows where digits were lost"}};
+  return {
+      {Question::birth, "why.birth", Qt::Key_F7,
+       "Goes back to the op, the line and the element that produced it, and shows the operands"},
+      {Question::gradient, "why.gradient", Qt::SHIFT | Qt::Key_F7,
+       "Finds where the path of gradients ends, or the op that swallowed them"},
+      {Question::contributions, "why.contributions", Qt::CTRL | Qt::SHIFT | Qt::Key_F7,
+       "Lists what the element was computed from, the largest first; of a gradient: each use and example"},
+      {Question::size, "why.size", Qt::ALT | Qt::SHIFT | Qt::Key_F7,
+       "Lists the ops on the way to it by how much each made it larger or smaller"},
+      {Question::check, "why.check", Qt::SHIFT | Qt::Key_F8,
+       "Compares every VJP on the gradient's path with finite differences; of a VJP or an op, that VJP "
+       "alone"},
+      {Question::exactness, "why.exactness", Qt::ALT | Qt::SHIFT | Qt::Key_F8,
+       "Runs what led here again in float64, and shows where digits were lost"}};
 }
 
 }  // namespace

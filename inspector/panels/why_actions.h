@@ -9,8 +9,8 @@
 
 namespace tapedeck::inspector {
 
-/// One set for the window: their keys work everywhere in it. Each asks about the model's subject, and is off,
-/// with a tooltip that says why, where its question makes no sense.
+/// One set for the window: their keys work everywhere in it. Each asks about the model's subject, and is
+/// disabled, with a tooltip that says why, where its question makes no sense.
 class WhyActions : public QObject {
   Q_OBJECT
  public:
@@ -19,9 +19,9 @@ class WhyActions : public QObject {
   const QList<QAction*>& questions() const { return actions_; }
   /// The questions, and what was added to them.
   QList<QAction*> actions() const { return actions_ + others_; }
-  /// Something else that can be done with what the user points at: it stands in the context menus, too.
+  /// Another action on the selection: it is in the context menus, too.
   void addOther(QAction* action) { others_ << action; }
-  /// Adds them to a context menu, behind a line.
+  /// Adds them to a context menu, after a separator.
   void addTo(QMenu* menu) const;
 
  private:

@@ -13,7 +13,7 @@ const AccessibleParts* partsOf(const QWidget* widget) {
   return dynamic_cast<const AccessibleParts*>(widget);
 }
 
-/// One part. It is asked by its place: where the picture changes it is what stands there then.
+/// One part, identified by its index: where the picture changes, it is the part that has the index then.
 class PartInterface : public QAccessibleInterface {
  public:
   PartInterface(QWidget* widget, int index) : widget_(widget), index_(index) {}

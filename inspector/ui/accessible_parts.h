@@ -17,8 +17,8 @@ struct AccessiblePart {
   QAccessible::Role role = QAccessible::ListItem;
 };
 
-/// A widget that draws its contents inherits from it, and calls exposeParts in its constructor. What it
-/// answers is asked for as it is needed, for each question anew: nothing is made while no screen reader runs.
+/// A widget that draws its contents inherits from it, and calls exposeParts in its constructor. Its
+/// functions are called for each query of a screen reader: they cost nothing while none runs.
 class AccessibleParts {
  public:
   virtual ~AccessibleParts() = default;
@@ -29,14 +29,14 @@ class AccessibleParts {
   virtual int currentAccessiblePart() const { return -1; }
 };
 
-/// From now on widgets that inherit from AccessibleParts have them as children for screen readers, before
-/// those that are widgets themselves.
+/// Call it once: widgets that inherit from AccessibleParts then have the parts as children for screen
+/// readers, before those that are widgets themselves.
 void exposeParts();
 
-/// Screen readers say the part that keys act on now. Call it when that changed.
+/// Makes screen readers announce the part that keys act on. Call it when that changed.
 void tellCurrentPart(QWidget* widget);
 
-/// The parts are others now: what was read may be read again.
+/// The parts changed: screen readers may read them again.
 void tellPartsChanged(QWidget* widget);
 
 }  // namespace tapedeck::inspector

@@ -7,7 +7,7 @@
 
 namespace tapedeck::inspector {
 
-/// With words in the field Esc calls `clear`. Without, the field leaves Esc to what it lies in.
+/// With words in the field Esc calls `clear`. Without, the field leaves Esc to its parent.
 template <class Clear>
 void clearByEscape(QLineEdit* field, QObject* context, Clear&& clear) {
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), field, nullptr, nullptr, Qt::WidgetShortcut);

@@ -16,7 +16,7 @@ enum class ColorScale {
   logarithmic  ///< equal steps are equal factors; with values below zero, diverging by their magnitudes
 };
 
-/// Which colour stands for which value.
+/// The mapping of values to colours.
 class ColorMap {
  public:
   ColorMap() : ColorMap(0, 1, ColorScale::sequential, false) {}

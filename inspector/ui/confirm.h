@@ -6,8 +6,8 @@
 
 namespace tapedeck::inspector {
 
-/// Asks whether to do what can't be taken back. `deed`: the button that does it, a verb ("&Delete it"); the
-/// other one, which Return and Escape press, leaves everything as it is.
+/// Asks whether to do something that can't be undone. `deed`: the button that does it, a verb ("&Delete it");
+/// the other one, which Return and Escape press, changes nothing.
 bool confirm(QWidget* parent, const QString& title, const QString& question, const QString& deed);
 
 /// Save, Discard or Cancel. Return saves, Escape cancels.
@@ -16,7 +16,7 @@ QMessageBox::StandardButton askToSave(QWidget* parent, const QString& headline, 
 /// The question is set off; `details` say what each button leads to.
 void setWords(QMessageBox& box, const QString& headline, const QString& details);
 
-/// `safe` is what Return and Escape press.
+/// `safe` is the button that Return and Escape press.
 void makeSafe(QMessageBox& box, QPushButton* safe);
 
 }  // namespace tapedeck::inspector

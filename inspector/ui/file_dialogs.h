@@ -1,4 +1,4 @@
-// Where files go that the user saves or exports: one way of asking, one way of writing.
+// How the program asks for the path of a file to save or export, and writes it.
 #pragma once
 
 #include <QByteArray>
@@ -16,11 +16,11 @@ QString suggestedPath(const QWidget* asking, const QString& name);
 /// The folder of `path` is where the next dialog of a notebook without a file begins.
 void rememberFolder(const QString& path);
 
-/// Asks where to write; empty when the user thought better of it. `filter` as QFileDialog has it, its first
+/// Asks where to write; empty when the user cancelled. `filter` as QFileDialog has it, its first
 /// suffix completes a name without one (before the question about replacing a file). Remembers the folder.
 QString askForPath(QWidget* asking, const QString& title, const QString& name, const QString& filter);
 
-/// Replaces the file by `bytes` whole, or leaves it as it was and says why in `error`: never half a file. A
+/// Replaces the file by `bytes` whole, or leaves it unchanged and says why in `error`: never half a file. A
 /// link's target is replaced, permissions stay.
 bool replaceFile(const QString& path, const QByteArray& bytes, QString* error);
 

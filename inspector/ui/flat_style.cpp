@@ -16,6 +16,7 @@ namespace {
 
 constexpr int least_thumb = 28;
 constexpr int thumb_inset = 3;
+constexpr int extension_extent = 20;  ///< of the button that shows what a tool bar has no room for
 /// How far the thumb is from the track's colour to the text's: three to one in contrast even at rest.
 constexpr double at_rest = 0.52, under_mouse = 0.65, pressed = 0.8;
 
@@ -130,6 +131,8 @@ int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const
     case PM_SliderLength:
     case PM_MenuButtonIndicator:
       return scaled(usual);
+    case PM_ToolBarExtensionExtent:
+      return scaled(std::max(usual, extension_extent));
     case PM_DockWidgetTitleBarButtonMargin:
       return scaled(1);
     default:

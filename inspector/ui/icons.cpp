@@ -8,7 +8,7 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
-// The icons live in a static library, whose resources nobody would register. Outside any namespace, as the
+// The icons live in a static library, whose resources would not be registered. Outside any namespace, as the
 // macro wants it.
 static void registerIcons() {
   Q_INIT_RESOURCE(tapedeck);

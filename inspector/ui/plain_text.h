@@ -1,5 +1,5 @@
-// Labels and questions that show what others wrote as it is. Qt's own guess which texts are HTML, and read
-// files for them; see plainTip().
+// Labels and questions that show foreign text literally. Qt's own classes guess which texts are HTML, and
+// then read the files that they name; see plainTip().
 #pragma once
 
 #include <QLabel>

@@ -67,7 +67,7 @@ void RowTable::paintEvent(QPaintEvent* event) {
                    placeholder_);
 }
 
-// The current row stays in sight if it was when last drawn: on the way to its size a table may be as low as
+// The current row stays visible if it was when last drawn: on the way to its size a table may be as low as
 // its header.
 void RowTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);

@@ -21,7 +21,7 @@ class RowTable : public QTableView {
 
  private:
   QString placeholder_;
-  bool in_sight_ = false;  ///< the current row, when it was last drawn
+  bool in_sight_ = false;  ///< the current row was visible when last drawn
 };
 
 }  // namespace tapedeck::inspector

@@ -25,7 +25,7 @@ class SegmentButton : public QToolButton {
 
 /// A row of them without gaps; their places are their ids in `group`, and the first one is pressed.
 QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QStringList& tips, QWidget* parent);
-/// The same of actions, which stand for their buttons.
+/// The same for actions, each represented by a button.
 QWidget* segmentRow(const QList<QAction*>& actions, QWidget* parent);
 
 }  // namespace tapedeck::inspector

@@ -1,4 +1,4 @@
-// What a panel has to say, in a few lines.
+// A panel's message, in a few lines.
 #pragma once
 
 #include <QScrollArea>

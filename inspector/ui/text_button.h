@@ -10,7 +10,7 @@ class QWidget;
 
 namespace tapedeck::inspector {
 
-/// What a shared action is called in the menu is not what a button has room for: the button keeps `text`.
+/// The menu's text of a shared action may be too long for a button: the button keeps `text`.
 QToolButton* addTextButton(QLayout* bar, QAction* action, const QString& text, QWidget* parent);
 
 }  // namespace tapedeck::inspector

@@ -37,7 +37,7 @@ struct Theme {
   static Theme fromPalette(const QPalette& palette);
   /// Paper: what files are written in.
   static Theme light();
-  /// What fromPalette gives for a usual dark palette.
+  /// The result of fromPalette for a usual dark palette.
   static Theme darkened();
 
   bool operator==(const Theme& other) const {

@@ -55,7 +55,7 @@ CellState SampleWindow::stateOf(int cell) const {
 
 void SampleWindow::click(int cell) {
   QVERIFY(cell >= 0);
-  window_->notebook()->setCurrentCell(cell, false);  // in sight, as by scrolling there
+  window_->notebook()->setCurrentCell(cell, false);  // visible, as by scrolling there
   QTRY_VERIFY(editorOf(cell) && editorOf(cell)->isVisible());
   QTest::mouseClick(editorOf(cell)->viewport(), Qt::LeftButton, {}, {60, 8});
   QTRY_COMPARE(window_->notebook()->currentCell(), cell);

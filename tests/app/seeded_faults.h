@@ -1,4 +1,4 @@
-// Programs with one mistake each, and the actions by which somebody finds it who does not know where it is:
+// Programs with one mistake each, and the actions by which a user finds it who does not know where it is:
 // from the file that is open, up to the sentence that names line and cause.
 #pragma once
 
@@ -59,8 +59,32 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Alt+7"},
        "health",
        3,
-       {"^softmax \\(line 3\\) of \\(60, 3\\) goes along axis 0, the 60 examples",
+       {"^softmax \\(line 3\\) of \\(60, 3\\) is along axis 0, the 60 examples",
         "An example's 3 probabilities add up to 0\\.0\\d+ to [\\d.]+ \\(step 1\\), not to 1"}},
+      {"inputs normalised over each example",
+       {"import numpy as np\n"
+        "import tapedeck as tf\n"
+        "\n"
+        "random = np.random.RandomState(0)\n"
+        "age, income = 40 + 12 * random.randn(64), 5e4 + 1e4 * random.randn(64)\n"
+        "rooms = 4 + 1.2 * random.randn(64)\n"
+        "x = tf.constant(np.stack([age, income, rooms], 1).astype(np.float32))\n"
+        "y = ((age - 40) / 12 + rooms - 4)[:, None].astype(np.float32)\n"
+        "w = tf.Variable((0.3 * random.randn(3, 1)).astype(np.float32), name=\"w\")\n",
+        "for step in range(40):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        spread = tf.math.reduce_std(x, 1, keepdims=True)\n"
+        "        inputs = (x - tf.reduce_mean(x, 1, keepdims=True)) / spread\n"
+        "        loss = tf.reduce_mean(tf.square(tf.matmul(inputs, w) - y))\n"
+        "    w.assign_sub(0.1 * tape.gradient(loss, w))\n"
+        "loss"},
+       {"key Ctrl+Shift+Return", "key Alt+7"},
+       "health",
+       4,
+       {"^divide \\(line 4\\) scales the inputs \\(64, 3\\) of the first layer's matmul \\(line 5\\) by one "
+        "number for "
+        "each example, reduce_std \\(line 3\\) of shape \\(64, 1\\), not for each feature",
+        "before it column 1 has a standard deviation of [\\d.e+]+, column 2 of 1\\.\\d+"}},
       {"attention mask inverted",
        {"import numpy as np\n"
         "import tapedeck as tf\n"
@@ -82,8 +106,8 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Alt+7"},
        "health",
        4,
-       {"^The attention of softmax \\(line 4\\), \\(16, 6, 6\\), is masked the wrong way round",
-        "Place 0 sees 1 to 5, place 5 has none left"}},
+       {"^The attention of softmax \\(line 4\\), \\(16, 6, 6\\), has an inverted mask",
+        "Position 0 sees 1 to 5; position 5 sees none"}},
       {"clip that a whole division made 0",
        {"import numpy as np\n"
         "import tapedeck as tf\n"
@@ -147,7 +171,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There is no gradient for w:0",
-        "ends at cast \\(op \\d+, line 3\\): its result is no floating-point tensor, and whole numbers have "
+        "ends at cast \\(op \\d+, line 3\\): its result is not a floating-point tensor, and integers have "
         "no gradient"}},
       {"wrong sign of a regulariser",
        {"import numpy as np\n"
@@ -190,7 +214,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"Behind it stands the forward op log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
+       {"Its forward op is log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
         "The 0\\.0 in it was made by divide \\(op \\d+, line 4\\): [\\d.]+ / inf",
         "was born in exp \\(op \\d+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than 65504"},
        true},
@@ -212,7 +236,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There 0 times infinity has no value",
-        "Behind it stands the forward op sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
+        "Its forward op is sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
       {"weight not transposed in a square layer",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

@@ -1,4 +1,4 @@
-// A session whose searches in the past get on when the test says so: everything else goes through.
+// A session whose searches in the past advance when the test says so; everything else passes through.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // Programs that run by themselves, looked into from a real window: chosen from the list by keyboard, paused,
-// stepped, let go. They are real processes, which end, hang and fork.
+// stepped, detached. They are real processes, which end, hang and fork.
 #include <signal.h>
 
 #include <QDialog>
@@ -139,14 +139,14 @@ class TestAttach : public QObject {
     const auto records = window->session()->recordCount();
     const int stepsThen = steps();
     QTest::keyClick(window, Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
-    QTRY_VERIFY(state(window).contains("detached, it goes on"));
+    QTRY_VERIFY(state(window).contains("detached and still running"));
     QTRY_VERIFY_WITH_TIMEOUT(steps() > stepsThen + 50, patience);
     QVERIFY(window->session()->recordCount() >= records);
     QVERIFY(window->session()->cachedRecord(before));
     QTest::keyClick(window, Qt::Key_F10, Qt::ShiftModifier);
     QTRY_VERIFY(window->session()->cursor() < records);
     QTest::keyClick(window, Qt::Key_F6);
-    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("not attached any more"),
+    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("no longer attached"),
                  qPrintable(window->statusBar()->currentMessage()));
     finish(process);
   }
@@ -159,7 +159,7 @@ class TestAttach : public QObject {
                            "session.interrupt", "session.restart"}) {
       auto* action = window->findChild<QAction*>(id);
       QVERIFY2(action && !action->isEnabled(), id);
-      QVERIFY2(action->toolTip().contains("runs by itself"), qPrintable(action->toolTip()));
+      QVERIFY2(action->toolTip().contains("runs on its own"), qPrintable(action->toolTip()));
     }
     window->notebook()->setCurrentCell(0, true);
     QTest::keyClicks(QApplication::focusWidget(), "rubbish");
@@ -209,7 +209,7 @@ class TestAttach : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(window->session()->recordCount() > records + 50, patience);
     // Let go by mouse.
     QCOMPARE(chooseInMenus(window, "session.detach"), QString());
-    QTRY_VERIFY(state(window).contains("detached, it goes on"));
+    QTRY_VERIFY(state(window).contains("detached and still running"));
     QVERIFY2(window->windowTitle().contains(", detached"), qPrintable(window->windowTitle()));
     QVERIFY(!window->findChild<QAction*>("session.detach")->isEnabled());
     finish(process);
@@ -236,7 +236,7 @@ class TestAttach : public QObject {
     QVERIFY(window);
     qobject_cast<AttachedProgram*>(window->source())->setSilenceLimit(std::chrono::seconds(2));
     QCOMPARE(::kill(static_cast<pid_t>(process->processId()), SIGSTOP), 0);
-    QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("does not answer: it was stopped"),
+    QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("does not answer: it is stopped"),
                               qPrintable(window->messages()->text()), patience);
     const auto records = window->session()->recordCount();
     QCOMPARE(::kill(static_cast<pid_t>(process->processId()), SIGCONT), 0);
@@ -253,7 +253,7 @@ class TestAttach : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(folder() + "/hangs"), patience);
     QTest::keyClick(window, Qt::Key_F6);
     QTRY_VERIFY2(state(window).contains("pausing before its next op"), qPrintable(state(window)));
-    QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("can't pause yet: it has come to no op"),
+    QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("can't pause yet: it has reached no op"),
                               qPrintable(window->messages()->text()), patience);
     shots(window, "attach_hangs");
     touch("go");
@@ -282,8 +282,7 @@ class TestAttach : public QObject {
     });
     QCOMPARE(chooseInMenus(first, "session.attach"), QString());
     first->attachTo(1);
-    QTRY_VERIFY(
-        first->messages()->text().contains("There is no program with pid 1 that could be attached to"));
+    QTRY_VERIFY(first->messages()->text().contains("No program with PID 1 can be attached to"));
   }
 
  private:

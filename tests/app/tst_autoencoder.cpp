@@ -49,7 +49,7 @@ class TestAutoencoder : public QObject, TapeOfSample {
     QVERIFY(points < 50);
     QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
     screenshot(window_.get(), "sample-autoencoder-paused");
-    // The line where it stopped is in sight, although panels came.
+    // The line where it stopped is visible, although panels appeared.
     CodeEditor* stopped = nullptr;
     for (int i = 0; i < document().cellCount(); ++i)
       if (CodeEditor* editor = document().cell(i).type == CellType::code ? editorOf(i) : nullptr)
@@ -62,7 +62,7 @@ class TestAutoencoder : public QObject, TapeOfSample {
     QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
     QTRY_VERIFY(loss->size() > points);
     QVERIFY(loss->values.back() < 0.5 * loss->values.front());
-    // What it sees and draws stands below the last cell.
+    // What it shows and draws is below the last cell.
     const auto& outputs = document().cell(cellThatBegins("show(images")).outputs;
     int pictures = 0;
     for (const auto& output : outputs)

@@ -1,5 +1,5 @@
 // A notebook that has a file is saved by itself: never over what another program wrote, never what its user
-// has not saved yet, and what goes wrong is told once.
+// has not saved yet, and an error is reported once.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -170,7 +170,7 @@ class TestAutosave : public QObject {
     QVERIFY2(messages().isEmpty(), qPrintable(messages()));
     QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
     QTRY_VERIFY2(messages().contains("so it was not saved"), qPrintable(messages()));
-    press("Replace it by mine");
+    press("Replace it with mine");
     QTRY_VERIFY(contents(path).contains("minefirst"));
     // From then on it goes on by itself.
     type("again");

@@ -1,4 +1,4 @@
-// The notebook as a file, in the window: samples are copies, nobody's work is overwritten, nothing waits for
+// The notebook as a file, in the window: samples are copies, no work is overwritten, nothing waits for
 // a disk.
 #include <sys/stat.h>
 
@@ -146,8 +146,8 @@ class TestFiles : public QObject {
     QTRY_VERIFY(!window_->document()->modified());
     QVERIFY(contents(home.filePath("my square.ipynb")).contains("mine"));
     QCOMPARE(window_->document()->path(), home.filePath("my square.ipynb"));
-    // Not even when somebody asks for it.
-    QVERIFY(showActive(window_));  // without a window manager nobody gives the keyboard back
+    // Not even on request.
+    QVERIFY(showActive(window_));  // without a window manager the window does not get the focus back
     {
       Answers dialog(path, QMessageBox::Yes);
       QTest::keyClick(window_, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
@@ -218,7 +218,7 @@ class TestFiles : public QObject {
     QCOMPARE(contents(path), theirs);
     QVERIFY(window_->document()->modified());
     // Taken over deliberately.
-    press(window_, "Replace it by mine");
+    press(window_, "Replace it with mine");
     QTRY_VERIFY(!window_->document()->modified());
     QVERIFY(contents(path).contains("mine"));
     QTRY_VERIFY2(messages().isEmpty(), qPrintable(messages()));
@@ -261,7 +261,7 @@ class TestFiles : public QObject {
     other.start(QCoreApplication::applicationFilePath(), {"--hold", path});
     QVERIFY(other.waitForReadyRead(patience));
     window_->openNotebook(path);
-    QVERIFY2(messages().contains("open in another Tapedeck program"), qPrintable(messages()));
+    QVERIFY2(messages().contains("also open in another Tapedeck process"), qPrintable(messages()));
     press(window_, "Make this one a copy");
     QVERIFY(window_->windowTitle().startsWith("both (copy)"));
     QVERIFY(window_->document()->path().isEmpty() && window_->document()->modified());

@@ -27,7 +27,7 @@ struct Binding {
   const QWidget* scope = nullptr;
   enum class Reach { window, tree, widget } reach = Reach::window;
   QString what;
-  const void* owner = nullptr;  ///< bindings of one owner are told apart by its state
+  const void* owner = nullptr;  ///< bindings of one owner are distinguished by its state
 };
 
 bool overlap(const Binding& a, const Binding& b) {
@@ -100,7 +100,7 @@ void addHandled(const MainWindow& window, QList<Binding>* list) {
                          window.notebook()};
 }
 
-/// Where menu and notebook mean the same, whoever gets the key.
+/// Where menu and notebook do the same with the key.
 bool sameMeaning(const Binding& a, const Binding& b) {
   static const QHash<QString, QString> same = {{"Ctrl+Return", "cell.run"},
                                                {"Shift+Return", "cell.run_advance"},
@@ -166,7 +166,7 @@ class TestKeys : public QObject {
     QVERIFY2(ambiguous(bindings).isEmpty(), qPrintable(ambiguous(bindings).join('\n')));
   }
 
-  // Whoever presses it gets a terminal, or the window goes.
+  // Pressing it opens a terminal, or closes the window.
   void noKeyIsOneOfTheDesktops() {
     const auto window = open({"1"});
     QList<Binding> bindings;

@@ -102,7 +102,7 @@ class TestMenus : public QObject, WhatIfWindow {
     QTRY_VERIFY(window_->findChild<QDialog*>("pastDialog"));
     QTRY_VERIFY(window_->findChild<QDialog*>("pastDialog")->isVisible());
     window_->findChild<QDialog*>("pastDialog")->close();
-    // On to the end; then what runs is paused, and let go on.
+    // On to the end; then the running program is paused, and continued.
     CHOOSE("step.continue");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     click(1);
@@ -216,7 +216,7 @@ class TestMenus : public QObject, WhatIfWindow {
     QVERIFY2(answered("the norm grew"), qPrintable(why()->sentence()->text()));
     // The panel's own: the answer before, the next one, and the record of a reason.
     const QString newest = why()->sentence()->text();
-    CHOOSE("Why/The answer before");
+    CHOOSE("Why/The previous answer");
     QTRY_VERIFY(why()->sentence()->text().contains("was made by subtract"));
     CHOOSE("Why/The next answer");
     QTRY_COMPARE(why()->sentence()->text(), newest);

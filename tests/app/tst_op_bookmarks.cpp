@@ -1,5 +1,7 @@
 // Bookmarks by keys: set with a note, changed, gone through, listed; saved with the notebook and in a trace;
 // never on another run's op.
+#include <QAbstractItemView>
+#include <QCompleter>
 #include <QLineEdit>
 #include <QPointer>
 #include <QPushButton>
@@ -13,6 +15,9 @@
 #include "app/shell/window/bookmark_note.h"
 #include "app/shell/window/bookmarks_dialog.h"
 #include "inspector/model/ops/bookmarks.h"
+#include "inspector/panels/condition_edit.h"
+#include "inspector/panels/tape/tape_canvas.h"
+#include "inspector/panels/tape/tape_view.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -186,6 +191,11 @@ class TestOpBookmarks : public QObject {
                 (QApplication::focusWidget() == graph || graph->isAncestorOf(QApplication::focusWidget())));
     set("from the tape");
     QVERIFY(isMarked(2));
+    const inspector::TapeCanvas* canvas = graph->canvas();
+    QTRY_VERIFY(canvas->laidOut() && canvas->laidOut()->graph.nodeOf(2) >= 0);
+    QTRY_COMPARE(canvas->bookmarkText(canvas->laidOut()->graph.nodeOf(2)),
+                 QString("bookmark: from the tape"));
+    shots(window_.get(), "bookmark-on-the-tape");
     go(1);
     auto* editor = window_->notebook()->findChildren<CodeEditor*>().first();
     const QString before = editor->text();
@@ -194,6 +204,49 @@ class TestOpBookmarks : public QObject {
     set("from the text");
     QVERIFY(isMarked(1));
     QCOMPARE(editor->text(), before);
+  }
+
+  void theFilterOfOpsFindsThem() {
+    open(writeNotebook(folder_, "marks6.ipynb", marked_cells));
+    run();
+    go(5);
+    set("fifth");
+    go(2);
+    set("second");
+    auto* view = timeline(*window_);
+    view->table()->setFocus();
+    press(view->table(), Qt::Key_F, Qt::ControlModifier);
+    auto* filter = view->filterEdit();
+    QTRY_VERIFY(filter->hasFocus());
+    // The list that opens while one types has the word.
+    QTest::keyClicks(filter, "bookm");
+    auto* words = static_cast<inspector::ConditionEdit*>(filter)->words();
+    QTRY_VERIFY(words->popup()->isVisible());
+    QCOMPARE(words->currentCompletion(), QString("bookmarked"));
+    press(words->popup(), Qt::Key_Down);
+    press(words->popup(), Qt::Key_Return);
+    QTRY_COMPARE(filter->text(), QString("bookmarked"));
+    const auto found = [&] {
+      QList<quint64> records;
+      for (int i = 0; i < view->model()->listedCount(); ++i) records << view->model()->listedRecord(i);
+      return records;
+    };
+    QTRY_COMPARE(found(), (QList<quint64>{2, 5}));
+    QTest::keyClicks(filter, " op:multiply");
+    QTRY_VERIFY(!found().contains(2) || !found().contains(5));
+    const auto multiplies = [&] {
+      QList<quint64> records;
+      for (const quint64 record : {2, 5})
+        if (window_->session()->record(record)->op == "multiply") records << record;
+      return records;
+    };
+    QTRY_COMPARE(found(), multiplies());
+    filter->setText("bookmarked");
+    QTRY_COMPARE(found(), (QList<quint64>{2, 5}));
+    // One that goes leaves the list at once.
+    go(5);
+    press(window_.get(), Qt::Key_B, Qt::ControlModifier);
+    QTRY_COMPARE(found(), QList<quint64>{2});
   }
 
   void keysAndTheListGoThroughThem() {
@@ -306,6 +359,11 @@ class TestOpBookmarks : public QObject {
     QTRY_COMPARE(shown->session()->cursor(), quint64{3});
     QTRY_VERIFY(at(*shown, 3, RecordsModel::Op).toString().contains("of the first run"));
     QVERIFY(!shown->document()->modified());
+    // The trace's process looks for them, too.
+    auto* view = timeline(*shown);
+    view->filterEdit()->setText("bookmarked and not failed");
+    QTRY_COMPARE(view->model()->listedCount(), 1);
+    QCOMPARE(view->model()->listedRecord(0), quint64{3});
   }
 
   void aProgramsFileHasNoPlaceForThemAndSaysSo() {

@@ -144,6 +144,42 @@ class TestPastSearch : public QObject {
     QCOMPARE(cursor(window_.get()), oldest);
   }
 
+  void whatGoingBackCanNotDecideOrReachItSays() {
+    open();
+    run();
+    addBreakpoint(protocol::BreakpointKind::condition, "", "op:multiply step == 3");
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    // It held at one of the ten.
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        status(window_.get()).startsWith("No breakpoint can be shown to have held before here: ") &&
+            status(window_.get()).contains("10 ops could not be decided: what Python names"),
+        qPrintable(status(window_.get())), patience);
+    window_->breakpoints()->removeAll();
+    // `for step in range(10)`: no op is of that line.
+    auto* editor = window_->notebook()->findChildren<CodeEditor*>().value(0);
+    QVERIFY(editor);
+    const QPoint line3(editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                       editor->yOfLine(3) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, line3);
+    QTRY_VERIFY(editor->hasFocus());
+    QTest::keyClick(editor, Qt::Key_F9);
+    QCOMPARE(window_->breakpoints()->all().size(), std::size_t{1});
+    QCOMPARE(window_->breakpoints()->all()[0].breakpoint.line, 3u);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->breakpoints()->onTheirWay(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        status(window_.get()).startsWith("No breakpoint held before here: ") &&
+            status(window_.get()).contains("No op is recorded of line 3 of cell [1] (") &&
+            status(window_.get()).contains("going back can't stop there"),
+        qPrintable(status(window_.get())), patience);
+    // And beside a hit.
+    addBreakpoint(protocol::BreakpointKind::op, "multiply", "");
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(status(window_.get()).startsWith("Back at op ") &&
+                                  status(window_.get()).contains("No op is recorded of line 3 of cell [1] ("),
+                              qPrintable(status(window_.get())), patience);
+  }
+
   void linesCountAndPausedProgramsStayPaused() {
     open();
     QTRY_VERIFY(!window_->notebook()->findChildren<CodeEditor*>().isEmpty());
@@ -328,13 +364,14 @@ class TestPastSearch : public QObject {
     // A Python number, and what a function of the program's made, are no op's of the line.
     for (const char* name : {"number", "half"}) {
       answer = ask(QString("%1 > 0").arg(name));
-      QVERIFY2(answer && answer->text().contains("no op makes its value by itself"),
+      QVERIFY2(answer && answer->text().contains("its value is not the result of an op"),
                qPrintable(answer->text()));
     }
     // What an object's own method made of the line's sum is not taken for that sum; the sums are counted.
     answer = ask("double > 0");
-    QVERIFY2(answer && answer->text().startsWith("It did not hold"), qPrintable(answer->text()));
-    QVERIFY2(answer->text().contains("6 ops that fulfil it may have made a value of double or not"),
+    QVERIFY2(answer && answer->text().startsWith("It can't be shown to have held"),
+             qPrintable(answer->text()));
+    QVERIFY2(answer->text().contains("6 ops that meet it may have made a value of double or not"),
              qPrintable(answer->text()));
     answer = ask("nowhere > 0");
     QVERIFY2(answer && answer->text().contains("no cell that ran assigns it"), qPrintable(answer->text()));
@@ -394,7 +431,7 @@ class TestPastSearch : public QObject {
     const int asked = slow->searches();
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(!dialog->isVisible());
-    QTRY_COMPARE(slow->waiting(), 0);  // the session is told that nobody waits
+    QTRY_COMPARE(slow->waiting(), 0);  // the session gets the Cancel
     nothingMayHappenFor(100);
     QCOMPARE(slow->searches(), asked);
     // A question that is typed anew ends the one before, too, and takes its progress away.

@@ -147,7 +147,7 @@ class TestQuestions : public QObject {
     const QByteArray before = tapedeck::test::contents(path);
     KeyToQuestion asked(window_.get(), Qt::Key_Escape, "question-close-unsaved");
     press(Qt::Key_W, Qt::ControlModifier);
-    QVERIFY2(asked.text.contains("changes that are not saved"), qPrintable(asked.text));
+    QVERIFY2(asked.text.contains("unsaved changes"), qPrintable(asked.text));
     QVERIFY2(asked.preset.contains("Save"), qPrintable(asked.preset));
     QCOMPARE(asked.mnemonics, QString());
     QVERIFY(window_->isVisible() && window_->document()->modified());

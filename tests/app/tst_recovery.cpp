@@ -1,4 +1,4 @@
-// The program is killed while somebody types: what was typed is offered until it is decided, and never lost
+// The program is killed while the user types: the text is offered until the user decides, and never lost
 // on the way.
 #include <QDialog>
 #include <QFileDialog>
@@ -126,7 +126,7 @@ class TestRecovery : public QObject {
              qPrintable(window_->document()->cell(0).source));
     QCOMPARE(window_->document()->path(), path);
     QVERIFY(window_->document()->modified());
-    // The only copy stays until it is saved, which nobody but its user does.
+    // The only copy stays until it is saved, which only its user does.
     window_->files()->autosave()->setInterval(30);
     nothingMayHappenFor(200);
     QVERIFY(!contents(path).contains("typed_before_the_kill"));
@@ -329,7 +329,7 @@ class TestRecovery : public QObject {
   void aRecoveryFileThatCannotBeWrittenIsTold() {
     show();
     const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
-    // Nothing of this process is there yet, or it is in the way: a file stands where the folder should.
+    // Nothing of this process is there yet, or it is in the way: a file is where the folder should be.
     QDir(root).removeRecursively();
     QVERIFY(QDir().mkpath(QFileInfo(root).path()));
     QFile obstacle(root);

@@ -60,7 +60,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     const auto told = [&](const QString& part) {
       return waitFor([&] { return compare->sentence()->text().contains(part); }, patience);
     };
-    QVERIFY2(told("8 ops on the left alone"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("8 ops on the left only"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
     QVERIFY2(told("The first difference is what op"), qPrintable(compare->sentence()->text()));
     QVERIFY2(told("adam, cell [2] line 9"), qPrintable(compare->sentence()->text()));
@@ -103,7 +103,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     runCell("history = []\nfor step in range(60):\n    with tf.GradientTape(persistent");
     auto* memory = openBy<inspector::MemoryView>(Qt::Key_6);
     QVERIFY(memory);
-    QTRY_VERIFY2_WITH_TIMEOUT(memory->growth()->text().contains("Kept by the name history (60 items)"),
+    QTRY_VERIFY2_WITH_TIMEOUT(memory->growth()->text().contains("Kept alive by the name history (60 items)"),
                               qPrintable(memory->growth()->text()), patience);
     QVERIFY2(memory->growth()->text().contains("Tapes hold them"), qPrintable(memory->growth()->text()));
     press(Qt::Key_P);

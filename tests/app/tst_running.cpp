@@ -147,7 +147,7 @@ class TestRunning : public QObject {
     QVERIFY(!window_->messages()->text().contains("skipped"));
   }
 
-  /// Who writes in another cell meanwhile keeps the text cursor, and the message leads to the cell.
+  /// A user who types in another cell meanwhile keeps the text cursor, and the message leads to the cell.
   void aFailureLeavesTheTextCursorAlone() {
     open({"import time\ntime.sleep(.3)\n1 / 0", "2", ""});
     press(Qt::Key_Return, control_shift);
@@ -344,7 +344,7 @@ class TestRunning : public QObject {
     QTRY_COMPARE(otherWindow(window_.get()), nullptr);
   }
 
-  /// With the last window in sight the program ends: what runs on without one is asked about.
+  /// With the last visible window the program ends: what runs on without one is asked about.
   void quittingAsksAboutWhatWasKept() {
     runForever();
     {
@@ -377,7 +377,7 @@ class TestRunning : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(outputText(*window_, 0).contains("runs"), patience);
     const qint64 process = window_->kernel()->processId();
     press(Qt::Key_I, Qt::ControlModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->messages()->text().contains("still runs after it was interrupted"),
+    QTRY_VERIFY_WITH_TIMEOUT(window_->messages()->text().contains("is still running after the interrupt"),
                              patience);
     screenshot(window_.get(), "running-ignored");
     press(Qt::Key_F8);

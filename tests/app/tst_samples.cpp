@@ -178,7 +178,7 @@ class TestSamples : public QObject, SampleWindow {
     // "or drag the slider back over the last operations and watch the Tensor panel"
     press(Qt::Key_F10, Qt::ShiftModifier);
     QTRY_VERIFY(session().cursor() < session().recordCount());
-    // "Mending it": the slope is ½ at 0 and 1 at 100, and the curve has no hole.
+    // "The fix": the slope is ½ at 0 and 1 at 100, and the curve has no hole.
     const int mended = cellThatBegins("@tfe.custom_gradient"), slope = cellThatBegins("xs = ");
     for (const int cell : {mended, slope}) {
       click(cell);

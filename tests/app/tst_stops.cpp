@@ -64,7 +64,7 @@ class TestStops : public QObject {
     auto* widget = window_->findChild<Widget*>(name);
     return widget && widget->isVisible() ? widget : nullptr;
   }
-  /// By its tab, where it stands behind another panel; else by its key.
+  /// By its tab, where it is behind another panel; else by its key.
   void showPanel() {
     if (part<QTreeWidget>("breakpoints")) return;
     for (QTabBar* tabs : window_->findChildren<QTabBar*>())
@@ -199,7 +199,7 @@ class TestStops : public QObject {
     press(Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     QCOMPARE(status().line, 4u);
-    // A line without code is told.
+    // A line without code is reported.
     editor = editors()[0];
     const QPoint comment(editor->marginWidth(0) + 5, editor->yOfLine(2) + editor->lineHeight() / 2);
     QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, comment);
@@ -375,6 +375,39 @@ class TestStops : public QObject {
     };
     QTRY_COMPARE_WITH_TIMEOUT(points(), std::size_t{3}, patience);
     QCOMPARE(window_->series()->series("growth")->x, QString("hit"));
+  }
+
+  void aLogOfALineWithoutOpsWritesAndThePanelSaysWhatItLacked() {
+    openCells("plain.ipynb",
+              {"import tapedeck as tf\nn = 0\nfor i in range(3):\n    n += i\nprint('end', n)"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    showPanel();
+    auto* list = part<QTreeWidget>("breakpoints");
+    auto* action = part<QComboBox>("breakpointAction");
+    QVERIFY(list && action);
+    action->setFocus();
+    QTest::keyClick(action, Qt::Key_Down);
+    QTRY_VERIFY(part<QLineEdit>("breakpointText"));
+    QCOMPARE(part<QLineEdit>("breakpointText")->text(), QString("{op}: {max(out)}"));
+    auto* problem = window_->findChild<QLabel*>("breakpointProblem");
+    type(part<QLineEdit>("breakpointText"), "{n}");
+    QTRY_VERIFY2(problem->isVisible() && problem->text().contains("A log line has no {n}"),
+                 qPrintable(problem->text()));
+    type(part<QLineEdit>("breakpointText"), "{op}: {max(out)}");
+    QTRY_VERIFY(!problem->isVisible());
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    const QString none = "no op on this line: no value\n";
+    QTRY_VERIFY2(outputText(*window_, 0).contains(none + none + none + "end 3"),
+                 qPrintable(outputText(*window_, 0)));
+    showPanel();
+    QTRY_COMPARE_WITH_TIMEOUT(list->topLevelItem(0)->text(2), QString("3"), patience);
+    QTRY_VERIFY2(problem->isVisible() && problem->text().startsWith("3 of 3 hits had no op on the line"),
+                 qPrintable(problem->text()));
+    QVERIFY2(list->topLevelItem(0)->text(0).startsWith("⚠ 1 · "), qPrintable(list->topLevelItem(0)->text(0)));
+    screenshot(window_.get(), "breakpoints-without-op");
   }
 
   void runToTheRecordGoesToTheVjpOfAForwardOp() {

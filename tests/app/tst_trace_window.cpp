@@ -111,7 +111,7 @@ class TestTraceWindow : public QObject {
 
     // Nothing runs in it.
     QTest::keyClick(window, Qt::Key_F10);
-    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("A trace is looked at"),
+    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("A trace can't be run"),
                  qPrintable(window->statusBar()->currentMessage()));
     for (const char* id : {"cell.run", "cell.run_all", "cell.insert_below", "file.save", "file.save_trace",
                            "session.restart", "session.recording", "step.pause"}) {
@@ -125,7 +125,7 @@ class TestTraceWindow : public QObject {
     QTRY_VERIFY2(window->statusBar()->currentMessage().contains("is a trace"),
                  qPrintable(window->statusBar()->currentMessage()));
     QVERIFY(window->findChild<QLabel*>("sessionState")->text().startsWith("noisy.tapetrace: "));
-    // It stands among the recent files, and is not opened twice.
+    // It is among the recent files, and is not opened twice.
     window->openNotebook(path);
     nothingMayHappenFor(200);
     QCOMPARE(traceWindows().size(), 1);
@@ -206,7 +206,7 @@ class TestTraceWindow : public QObject {
     QTest::addColumn<QString>("sentence");
     QTest::newRow("empty") << QByteArray() << "it is empty";
     QTest::newRow("text") << QByteArray("this is no trace, but some text that is long enough to be one\n")
-                          << "it is no trace file";
+                          << "it is not a trace file";
   }
   void whatIsNoTraceSaysSoOnTheStartPage() {
     QFETCH(QByteArray, bytes);
@@ -220,8 +220,8 @@ class TestTraceWindow : public QObject {
     QFile file(path);
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray bytes = file.readAll();
-    openWrong(bytes.left(bytes.size() / 3), "it is cut off: it has");
-    QByteArray newer = bytes;  // SQLite's user_version, where the format's version stands
+    openWrong(bytes.left(bytes.size() / 3), "it is truncated: it has");
+    QByteArray newer = bytes;  // SQLite's user_version, which has the format's version
     newer[63] = 99;
     openWrong(newer, "it has version 99 of the format");
     openWrong({}, "No such file or directory", "nowhere.tapetrace");

@@ -1,4 +1,4 @@
-// Bad input and bad luck, in the window: each is told in a sentence, and nothing is lost.
+// Bad input and bad luck, in the window: each is reported in a sentence, and nothing is lost.
 #include <sys/resource.h>
 #include <sys/stat.h>
 

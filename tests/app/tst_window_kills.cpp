@@ -1,4 +1,4 @@
-// The window's process is killed while somebody types, runs a cell that prints, and saves: what the next one
+// The window's process is killed while the user types, runs a cell that prints, and saves: what the next one
 // restores is what was typed and printed, up to a moment before the kill.
 #include <QJsonDocument>
 #include <QProcess>
@@ -32,7 +32,7 @@ qint64 now() {
       .count();
 }
 
-/// The text that is typed: key number `i`, the same whoever asks.
+/// The text that is typed: key number `i`, the same for every caller.
 QChar keyAt(qsizetype i) {
   static const QString words = "loss rate layer step ";
   return words[i % words.size()];
@@ -58,7 +58,7 @@ qint64 lastPrinted(const Document& document) {
   return text.left(text.lastIndexOf('\n')).section('\n', -1).section(' ', -1).toLongLong();
 }
 
-/// What can be had again, or was.
+/// The texts that can be restored, or were.
 struct Kept {
   QString source;
   qint64 printed = 0;
@@ -122,7 +122,7 @@ class TestWindowKills : public QObject {
     return files;
   }
 
-  /// What can be had again now, whatever happens to the process.
+  /// The texts that can be restored now, even if the process is killed.
   static Kept kept(const QString& notebook) {
     Kept most;
     const auto look = [&](const QByteArray& bytes) {

@@ -5,6 +5,7 @@
 #include <QMenuBar>
 #include <QTableView>
 #include <QToolBar>
+#include <QToolButton>
 
 #include "app/notebook/view/cell_toolbar.h"
 #include "app/notebook/view/cell_widget.h"
@@ -149,6 +150,73 @@ class TestWindowScale : public QObject {
                                 .arg(button.value())
                                 .arg(after[button.key()])));
     screenshot(window.get(), "scale-200-icons");
+  }
+
+  /// At 150 % and 1280 pixels every tool is in sight; where one is not, a button shows it.
+  void noToolIsOutOfReach() {
+    const auto window = opened(sample("noisy_square.ipynb"));
+    window->resize(1280, 800);
+    auto* bar = window->findChild<QToolBar*>("toolbar.main");
+    QTRY_VERIFY(bar->isVisible() && bar->width() == 1280);
+    auto* run =
+        qobject_cast<QToolButton*>(bar->widgetForAction(window->findChild<QAction*>("cell.run_advance")));
+    QVERIFY(run);
+    const auto hidden = [&] {
+      QStringList names;
+      for (QAction* action : bar->actions()) {
+        const QWidget* widget = bar->widgetForAction(action);
+        if (!widget || action->isSeparator() || action->objectName().isEmpty()) continue;
+        if (!widget->isVisible() || !bar->rect().contains(widget->geometry())) names << action->objectName();
+      }
+      return names;
+    };
+    QTRY_COMPARE(run->toolButtonStyle(), Qt::ToolButtonTextBesideIcon);
+    QCOMPARE(hidden(), QStringList());
+    for (int i = 0; i < 3; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
+    QCOMPARE(inspector::windowScale(), 150);
+    QTRY_COMPARE(run->toolButtonStyle(), Qt::ToolButtonIconOnly);
+    QTRY_COMPARE(hidden(), QStringList());
+    QVERIFY(!run->accessibleName().isEmpty() && !run->toolTip().isEmpty());
+    screenshot(window.get(), "scale-150-tools");
+    window->resize(2560, 1440);
+    QTRY_COMPARE(run->toolButtonStyle(), Qt::ToolButtonTextBesideIcon);
+    QTRY_COMPARE(hidden(), QStringList());
+    window->resize(1280, 800);
+    for (int i = 0; i < 3; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
+    QCOMPARE(inspector::windowScale(), 250);
+    const auto* more = bar->findChild<QToolButton*>("qt_toolbar_ext_button");
+    QTRY_VERIFY(!hidden().isEmpty());
+    QTRY_VERIFY(more->isVisible() && more->width() >= 40);
+    QVERIFY(!more->accessibleName().isEmpty());
+    inspector::setWindowScale(100);
+    QTRY_COMPARE(run->toolButtonStyle(), Qt::ToolButtonTextBesideIcon);
+    QTRY_COMPARE(hidden(), QStringList());
+  }
+
+  void aCellsToolsGrowInPresent() {
+    const auto window = opened(sample("noisy_square.ipynb"));
+    QTRY_VERIFY(window->notebook()->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
+    const auto* tools = window->findChild<CellToolbar*>();
+    QTRY_VERIFY(tools && tools->isVisible());
+    const int height = tools->height(), icon = tools->button(CellAction::run)->iconSize().height();
+    QTest::keyClick(window.get(), Qt::Key_4, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY2(tools->height() > 1.3 * height, qPrintable(QString::number(tools->height())));
+    QVERIFY(tools->button(CellAction::run)->iconSize().height() > 1.3 * icon);
+    // They stay clear of the cell's text.
+    const QString id = tools->cellId();
+    const auto clear = [&] {
+      for (const auto* cell : window->findChildren<CellWidget*>())
+        if (cell->id() == id && cell->editor())
+          return !QRect(cell->editor()->mapTo(window.get(), QPoint()), cell->editor()->size())
+                      .intersects(QRect(tools->mapTo(window.get(), QPoint()), tools->size()));
+      return false;
+    };
+    QTRY_VERIFY(clear());
+    shots(window.get(), "present-tools");
+    QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(tools->height(), height);
   }
 
   void withAltTheNotebookGrowsAlone() {

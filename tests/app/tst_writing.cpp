@@ -80,7 +80,7 @@ class TestWriting : public QObject {
       press(Qt::Key_Return);
       QVERIFY(!popup->isVisible());
       QCOMPARE(source(1), row.before + "completable_two" + row.behind);
-      type("!");  // the text cursor stands behind the name
+      type("!");  // the text cursor is behind the name
       QCOMPARE(source(1), row.before + "completable_two!" + row.behind);
     }
   }

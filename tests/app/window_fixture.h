@@ -60,7 +60,7 @@ struct Code {
 /// Writes a notebook with these code cells and returns its path.
 QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QStringList& cells);
 
-/// Shows the window and gives it the keyboard: without a window manager nobody else does.
+/// Shows the window and gives it the focus: there is no window manager to do it.
 inline bool showActive(QWidget* window) {
   window->show();
   window->activateWindow();
@@ -74,16 +74,16 @@ inline CellState cellStateOf(const MainWindow& window, int cell) {
   return window.notebook()->cellState(window.document()->cell(cell).id);
 }
 
-/// Until the canvases rest: what came into sight was asked for, came, and is painted.
+/// Waits until the canvases are idle: what became visible was fetched and painted.
 void waitForFrames(QWidget* window);
 
-/// Saves what the window shows, for people to look at.
+/// Saves a screenshot of the window for people to look at.
 inline void screenshot(QWidget* window, const QString& name) {
   QDir().mkpath(TAPEDECK_BUILD_DIR "/screenshots");
   window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name), "PNG", 80);  // a fast zlib
 }
 
-/// The same in this look; fails where the window does not come to look so.
+/// The same in this theme and size; fails where the window does not get there.
 void screenshotIn(inspector::Appearance look, QWidget* window, const QString& name);
 
 /// The same at both sizes, light and dark: "NAME-1280-light". Leaves it small and light.

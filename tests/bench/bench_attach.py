@@ -1,4 +1,4 @@
-"""Attaching to a running training loop, as JSON lines: what a step costs never attached, with TAPEDECK_DEBUG=1 and nobody there,
+"""Attaching to a running training loop, as JSON lines: what a step costs never attached, with TAPEDECK_DEBUG=1 and no client,
 attached and running, and after detaching; and how long it takes from a pause to the stop, in milliseconds and in ops: those that one
 could have stopped at, but that began after the pause and ran. A VJP is one; what runs inside of it is no stop.
 
@@ -70,14 +70,14 @@ def pauses(client, count):
 
 
 def measure(size, rounds, seconds, runtime):
-    times = {"never attached": [], "TAPEDECK_DEBUG=1, nobody there": [], "attached, running": [], "after detaching": []}
+    times = {"never attached": [], "TAPEDECK_DEBUG=1, no client": [], "attached, running": [], "after detaching": []}
     stops = []
     for _ in range(rounds):
         plain = LoopProcess(LOOP, size, runtime, False)
         times["never attached"].append(plain.median(seconds))
         plain.end()
         loop = LoopProcess(LOOP, size, runtime, True)
-        times["TAPEDECK_DEBUG=1, nobody there"].append(loop.median(seconds))
+        times["TAPEDECK_DEBUG=1, no client"].append(loop.median(seconds))
         with Client(loop.entry(runtime)) as client:
             client.wait_for(lambda status: status["records"] > 100)
             times["attached, running"].append(loop.median(seconds))

@@ -2,7 +2,7 @@
 
     PYTHONPATH=build/default/python python3 tests/bench/bench_panels.py [--rounds 7] [--seconds 1.0] [--cases mlp,lenet,lstm,transformer]
 
-The loop runs in a process of its own, as a cell does; this one stands in for the window: it switches recording off and on, and asks
+The loop runs in a process of its own, as a cell does; this one acts as the window: it switches recording off and on, and asks
 what the two panels ask, as often as they do. Milliseconds of a step by the clock, medians of the rounds; `closed` and `open`:
 medians of the rounds' ratios to the same loop unrecorded; `again`: the same of a second unrecorded measurement, which says how far
 to trust the others."""

@@ -283,7 +283,7 @@ class Worker:
 
 
 def alternate(workers, rounds, seconds):
-    """(milliseconds of a step in each round, last loss) for each worker. A step before each round is not counted: its process stood still
+    """(milliseconds of a step in each round, last loss) for each worker. A step before each round is not counted: its process was idle
     while the other one ran, and a training loop does not."""
     steps = [max(1, int(seconds / worker.run(1)[0])) for worker in workers]
     found = [[] for _ in workers]

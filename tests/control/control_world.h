@@ -1,4 +1,4 @@
-// A notebook with a session that is not there: what the tests of app/control act in.
+// A notebook with a fake session: the world of the tests of app/control.
 #pragma once
 
 #include <QtTest>

@@ -1,4 +1,4 @@
-// A session process that does nothing but note what it is asked; the test says what becomes of it.
+// A session process that only records its calls; the test decides what happens.
 #pragma once
 
 #include "app/kernel/kernel.h"

@@ -1,4 +1,4 @@
-// A run with nobody there ends in every case: with a session that is not real.
+// A run without a user always ends. With a fake session.
 #include "app/control/batch_run.h"
 #include "tests/control/control_world.h"
 #include "tests/test_program.h"
@@ -123,12 +123,12 @@ class TestBatchRun : public QObject {
     QTest::addColumn<QString>("sentence");
     QTest::addColumn<int>("records");
     QTest::addColumn<int>("tape");
-    QTest::newRow("status") << 0 << "The session's state could not be had: out of luck" << 0 << 0;
-    QTest::newRow("records") << 1 << "The session's records could not be had: out of luck" << 0 << 0;
-    QTest::newRow("tape") << 2 << "The session's last tape could not be had: out of luck" << 3 << 0;
-    QTest::newRow("curves") << 3 << "The session's curves could not be had: out of luck" << 3 << 3;
-    QTest::newRow("pictures") << 4 << "The session's histograms and images could not be had: out of luck" << 3
-                              << 3;
+    QTest::newRow("status") << 0 << "The session's state could not be fetched: out of luck" << 0 << 0;
+    QTest::newRow("records") << 1 << "The session's records could not be fetched: out of luck" << 0 << 0;
+    QTest::newRow("tape") << 2 << "The session's last tape could not be fetched: out of luck" << 3 << 0;
+    QTest::newRow("curves") << 3 << "The session's curves could not be fetched: out of luck" << 3 << 3;
+    QTest::newRow("pictures") << 4 << "The session's histograms and images could not be fetched: out of luck"
+                              << 3 << 3;
   }
   void aFailureOfAnyAnswerIsToldAndTheRestIsCollected() {
     QFETCH(int, which);

@@ -173,7 +173,7 @@ class TestFreshness : public QObject {
              (QList<RunStop>{{RunStop::Why::interrupted, "0", "KeyboardInterrupt", {"1"}, true}}));
   }
 
-  /// The cell may end well all the same: what was given up is told then.
+  /// The cell may end well all the same: what was cancelled is reported then.
   void whatAnInterruptSkippedIsToldAlsoWhereItIsIgnored() {
     Marked notebook({"1", "2"});
     notebook.world.runner.run({"0", "1"});
@@ -194,7 +194,7 @@ class TestFreshness : public QObject {
     emit notebook.world.kernel.executionFinished("1", "aborted", 0);
     notebook.world.settle();
     QVERIFY(notebook.stops.isEmpty());
-    // Nothing of it is told with the next stop.
+    // The next stop does not report it.
     notebook.world.kernel.becomeReady(Engine::missing);
     notebook.world.runner.run({"1"});
     notebook.world.kernel.beginCell("1", 1);

@@ -32,7 +32,7 @@ class TestGuests : public QObject {
     world.kernel.what = Runs::program;
     world.kernel.become(KernelState::starting);
     QCOMPARE(text(world), QString("train.py (pid 7): waiting for its answer …"));
-    world.stepper.pause();  // it is kept until somebody answers
+    world.stepper.pause();  // it is kept until the program answers
     world.kernel.become(KernelState::busy);
     world.source.setUp(true);
     world.settle();
@@ -62,13 +62,14 @@ class TestGuests : public QObject {
     world.source.setUp(false);
     world.kernel.become(KernelState::stopped);
     world.settle();
-    QCOMPARE(text(world), QString("train.py (pid 7): detached, it goes on; what was fetched is still here"));
+    QCOMPARE(text(world),
+             QString("train.py (pid 7): detached and still running; what was fetched is still here"));
     world.stepper.pause();
     world.stepper.stepOp();
     world.stepper.resume();
     QCOMPARE(world.refusals.size(), 3);
     for (const QString& refusal : world.refusals)
-      QVERIFY2(refusal.startsWith("The program is not attached any more."), qPrintable(refusal));
+      QVERIFY2(refusal.startsWith("The program is no longer attached."), qPrintable(refusal));
     world.kernel.become(KernelState::dead, "train.py (pid 7) has ended.");
     QCOMPARE(text(world), QString("train.py (pid 7): ended; what it showed is still here"));
     QVERIFY(world.kernel.calls.isEmpty());
@@ -83,7 +84,7 @@ class TestGuests : public QObject {
       (world.stepper.*key)();
     QCOMPARE(world.refusals.size(), 4);
     for (const QString& refusal : world.refusals)
-      QVERIFY2(refusal.startsWith("A trace is looked at, not run."), qPrintable(refusal));
+      QVERIFY2(refusal.startsWith("A trace can't be run."), qPrintable(refusal));
     QVERIFY(world.gateCommands().isEmpty());
     QVERIFY(world.kernel.calls.isEmpty());
     QCOMPARE(text(world), QString("train.py (pid 7): 0 records"));
@@ -102,7 +103,7 @@ class TestGuests : public QObject {
     world.gate(protocol::GateState::will_stop);
     QTRY_COMPARE(waits.size(), 1);
     QVERIFY(
-        waits[0][0].toString().startsWith("train.py (pid 7) can't pause yet: it has come to no op since."));
+        waits[0][0].toString().startsWith("train.py (pid 7) can't pause yet: it has reached no op since."));
     QVERIFY(over.isEmpty());
     world.stopBefore(1);
     QCOMPARE(over.size(), 1);
@@ -146,7 +147,7 @@ class TestGuests : public QObject {
     // A file that is newer than the program may say something else than what runs.
     Document late;
     const ProgramSources doubtful(&late, main, QDateTime::currentDateTime().addSecs(-60));
-    QVERIFY2(doubtful.doubt().startsWith("train.py was changed after the program had started"),
+    QVERIFY2(doubtful.doubt().startsWith("train.py was changed after the program started"),
              qPrintable(doubtful.doubt()));
     Document none;
     const ProgramSources unreadable(&none, folder.filePath("gone.py"), {});

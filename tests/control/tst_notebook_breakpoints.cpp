@@ -49,7 +49,7 @@ class TestNotebookBreakpoints : public QObject {
     world.model.toggleLine("one", 4);
     QVERIFY(world.document.modified());
     const QByteArray with = world.document.serialize();
-    // What stands around the changed cell keeps its bytes.
+    // The text around the changed cell keeps its bytes.
     QVERIFY(with.contains(R"({"cell_type": "markdown", "id": "two", "metadata": {}, "source": "text"})"));
     QVERIFY(with.contains(R"("metadata": {"kernelspec": {"name": "python3", "display_name": "P"}})"));
     world.model.toggleLine("one", 4);
@@ -124,7 +124,7 @@ class TestNotebookBreakpoints : public QObject {
     QCOMPARE(lineProblem(source, 9), QString("The cell has no line 9: it has 4."));
   }
 
-  /// Whoever wrote the file: each of them would be sent, listed and compared with the others.
+  /// In a hostile file: each of them would be sent, listed and compared with the others.
   void ofVeryManyTheFirstAreTakenAndAllAreKept() {
     ordered_json notebook = ordered_json::parse(file.toStdString());
     ordered_json ofCell = ordered_json::array(), others = ordered_json::array();

@@ -1,4 +1,4 @@
-// Cells' fates, what the session says of itself, and a run with nobody there: with a session that is not
+// Cells' fates, what the session says of itself, and a run without a user: with a session that is not
 // real.
 #include "app/control/cell_names.h"
 #include "app/control/session_notices.h"
@@ -34,8 +34,9 @@ struct Waiting {
 
   explicit Waiting(ControlWorld& of) : world(of) {
     world.runner.setHold([this] { return options.onTheirWay() || breakpoints.onTheirWay(); });
-    QObject::connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::letGo);
-    QObject::connect(&breakpoints, &inspector::BreakpointsModel::arrived, &world.runner, &CellRunner::letGo);
+    QObject::connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::releaseHold);
+    QObject::connect(&breakpoints, &inspector::BreakpointsModel::arrived, &world.runner,
+                     &CellRunner::releaseHold);
   }
   ~Waiting() { world.runner.setHold({}); }
   int executed() const { return static_cast<int>(world.kernel.calls.filter("execute ").size()); }
@@ -98,7 +99,7 @@ class TestRuns : public QObject {
     Document document;
     QCOMPARE(codeCellFrom(document, 0), -1);  // one empty cell
     QCOMPARE(noCodeCell(document),
-             QString("There is no code to run: the notebook has no code cell that holds something."));
+             QString("There is no code to run: the notebook has no code cell with any code."));
     document.parse(controlNotebook(), "names.ipynb");
     QCOMPARE(codeCellFrom(document, -1), 1);
     QCOMPARE(codeCellFrom(document, 2), 3);
@@ -262,7 +263,7 @@ class TestRuns : public QObject {
     ControlWorld world;
     SessionOptions options(&world.session);
     world.runner.setHold([&] { return options.onTheirWay(); });
-    connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::letGo);
+    connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::releaseHold);
     options.setBreakAtCellStart(true);
     world.source.automatic = false;
     world.runner.run({"a"});
@@ -284,8 +285,8 @@ class TestRuns : public QObject {
     QCOMPARE(executed(), 2);
   }
 
-  // Who has connected is known from its Welcome, which comes after the connection: what was asked between
-  // the two counts for nothing.
+  // A process is identified by its Welcome, which comes after the connection: requests between
+  // the two count for nothing.
   void aCellOfTheNextSessionWaitsAsThatOfTheFirst() {
     for (const bool readyFirst : {false, true}) {
       ControlWorld world;

@@ -69,7 +69,7 @@ class TestStepper : public QObject {
   Q_OBJECT
 
  private:
-  /// Acts, and compares what came of it: "chose a; start; connecting", the last being the state.
+  /// Acts, and compares the result: "chose a; start; connecting", the last being the state.
   void check(ControlWorld& world, const QString& intent, const QString& expected) {
     world.kernel.calls.clear();
     world.source.asked.clear();
@@ -212,7 +212,7 @@ class TestStepper : public QObject {
     act(world, "cell finished");
     QCOMPARE(world.refusals.size(), 1);
     QVERIFY2(world.refusals[0].endsWith("is finished: its last op has run."), qPrintable(world.refusals[0]));
-    // Who presses on hears it again, and nothing runs.
+    // A user who keeps pressing gets the message again, and nothing runs.
     for (int press = 0; press < 3; ++press) {
       check(world, press == 1 ? "step line" : "step op", "chose a; refused; idle");
       QVERIFY2(world.refusals.last().contains("is finished."), qPrintable(world.refusals.last()));
@@ -332,7 +332,7 @@ class TestStepper : public QObject {
       world.settle();
       if (cell.isEmpty()) {
         QCOMPARE(world.refusals,
-                 QStringList{"There is no code to run from here on: the cells with code stand above."});
+                 QStringList{"There is no code to run from here on: all cells with code are above."});
         QVERIFY(world.gateCommands().isEmpty() && world.kernel.calls.isEmpty());
         continue;
       }

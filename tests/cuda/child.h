@@ -1,4 +1,4 @@
-// What ends a process is tried in a child.
+// Runs code that may end the process in a child process.
 #pragma once
 
 #include <sys/wait.h>
@@ -11,8 +11,8 @@
 namespace tapedeck {
 
 struct Ending {
-  bool died = false;  ///< otherwise than by its own will
-  std::string text;   ///< what it wrote where errors go
+  bool died = false;  ///< did not exit by itself
+  std::string text;   ///< its standard error
 };
 
 /// How a child that calls `f()` ends.

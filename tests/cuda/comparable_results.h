@@ -1,4 +1,4 @@
-// Results of one op on two devices: in which form they must be alike, and how far apart they may lie.
+// Comparing results of one op on two devices: the form in which they must agree, and the tolerance.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace tapedeck::testing {
 
-/// How far results may lie from the CPU's, relative to the largest value of the result, in units of the
-/// dtype's last place. Ops that are not named give the same bits, but for CUDA's own functions.
+/// The tolerance relative to the largest value of the result, in units of the dtype's last place. Ops that
+/// are not listed are bit-identical, except for CUDA's own functions.
 inline double bound_of(const std::string& op) {
-  // Products are summed in another order; what std:: has for the CPU, CUDA has in another way.
+  // Products are summed in a different order; CUDA's functions differ from std::'s.
   constexpr double products = 16, functions = 8, decompositions = 64;
   static const std::map<std::string, double> bounds = {
       {"matmul", products},
@@ -68,7 +68,7 @@ inline bool is_decomposition(const std::string& op) {
   return bound_of(op) == bound_of("svd");
 }
 
-/// Gradients are made of many ops, of whose results some nearly cancel.
+/// Gradients run many ops, some of whose results nearly cancel.
 constexpr double most_gradient_distance = 1e3;
 
 inline double last_place(DType dtype) {
@@ -88,8 +88,8 @@ inline double largest_in(const Tensors& tensors) {
   return largest;
 }
 
-/// The largest distance in units of the last place of the largest value, or of `largest`; infinite where one
-/// is NaN or infinite and the other is something else.
+/// The largest distance in units of the last place of the largest value, or of `largest`; infinite if one is
+/// NaN or infinite and the other differs.
 inline double distance(const Tensor& expected, const Tensor& actual, double largest) {
   const std::vector<double> a = expected.to_vector(), b = actual.to_vector();
   double difference = 0;
@@ -109,7 +109,7 @@ inline double distance(const Tensor& expected, const Tensor& actual, double larg
 }
 
 /// "element i of n: A on the GPU, B on the CPU": of those that differ, the first that is NaN or infinite on
-/// one device alone, else the one that lies furthest off.
+/// only one device, else the one with the largest distance.
 inline std::string element_that_differs(const Tensor& expected, const Tensor& actual) {
   const std::vector<double> on_cpu = expected.to_vector(), on_gpu = actual.to_vector();
   std::size_t found = 0;
@@ -129,7 +129,7 @@ inline std::string element_that_differs(const Tensor& expected, const Tensor& ac
 /// A view of a few values can have more elements than any memory; a copy cannot.
 constexpr std::int64_t most_values = std::int64_t{1} << 23;
 
-/// What differs by more than `bound`, or nothing; `worst` takes the largest distance. `largest`: as
+/// What differs by more than `bound`, or empty; `worst` is set to the largest distance. `largest`: as
 /// distance().
 inline std::string compared(const Tensors& expected, const Tensors& actual, double bound, double& worst,
                             double largest = 0) {
@@ -155,7 +155,7 @@ inline std::string compared(const Tensors& expected, const Tensors& actual, doub
   return {};
 }
 
-/// Whether each value stands apart from the others, and from 0 where `singular`.
+/// Whether each value is distinct from the others, and from 0 if `singular`.
 inline bool stand_apart(const Tensor& values, bool singular) {
   const std::int64_t n = values.dim(values.rank() - 1);
   const std::vector<double> all = ops::cast(values, DType::float64).to_vector();
@@ -171,7 +171,7 @@ inline bool stand_apart(const Tensor& values, bool singular) {
   return true;
 }
 
-/// Of columns that nearly depend on each other q is any that completes the others: then, what both make.
+/// For nearly dependent columns q is not unique: then compares the product.
 inline Tensors comparable_qr(const Tensors& results) {
   const Tensor q = ops::cast(results[0].on_host(), DType::float64);
   const Tensor r = ops::cast(results[1].on_host(), DType::float64);
@@ -182,7 +182,7 @@ inline Tensors comparable_qr(const Tensors& results) {
   return {ops::cast(ops::matmul(q, r), dtype), ops::cast(ops::matmul(q, q, true), dtype)};
 }
 
-/// Of a matrix with elements that are not finite, or whose elimination overflowed, the pivots may be any.
+/// For a matrix with non-finite elements, or whose elimination overflowed, the pivots are arbitrary.
 inline Tensors comparable_lu(const Tensors& results) {
   const Tensor packed = results[0].on_host(), order = results[1].on_host();
   const std::int64_t n = packed.dim(packed.rank() - 1), count = n == 0 ? 0 : packed.count() / (n * n);
@@ -197,8 +197,8 @@ inline Tensors comparable_lu(const Tensors& results) {
           ops::cast(Tensor::from_values<double>(places, order.shape()), order.dtype())};
 }
 
-/// Vectors of equal values, and those that complete a basis, may be any of their space: of these, what they
-/// make of the values, and that they are orthonormal.
+/// Vectors of equal values, and those that complete a basis, are not unique: for these, compares the product
+/// with the values, and checks orthonormality.
 inline Tensors comparable(const std::string& op, const Tensors& results) {
   if (op == "qr" && results[1].count() > 0) return comparable_qr(results);
   if (op == "lu") return comparable_lu(results);

@@ -1,4 +1,4 @@
-// Values on a device, and how they are compared with the CPU's, which are right.
+// Values on a device, compared with the CPU's, which are the reference.
 #pragma once
 
 #include <QtTest>
@@ -13,7 +13,7 @@
 
 namespace tapedeck::cuda {
 
-/// The kernels of the first GPU. The calling thread's ops, too, run there from now on.
+/// The kernels of the first GPU. The calling thread's ops also run there from now on.
 inline const Backend& gpu() {
   thread_local const tapedeck::OnGpu there;
   return *there.operator->();
@@ -41,7 +41,7 @@ bool same_bits(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
 }
 
-/// Empty where all are the same to the bit; else the first that is not. NaN is NaN.
+/// Empty if all are bit-identical; else the first that is not. All NaN are equal.
 template <class T>
 std::string unequal(const std::vector<T>& cpu, const std::vector<T>& gpu) {
   if (cpu.size() != gpu.size()) return "sizes differ";
@@ -52,8 +52,8 @@ std::string unequal(const std::vector<T>& cpu, const std::vector<T>& gpu) {
   return {};
 }
 
-/// The same for values that lie further apart than `bound` times their size and the size of all (the root of
-/// the mean square): sums have the error of their terms.
+/// The same with a tolerance of `bound` times their size and the size of all (the root of the mean square),
+/// because sums have the error of their terms.
 template <class T>
 std::string far(const std::vector<T>& cpu, const std::vector<T>& gpu, double bound) {
   if (cpu.size() != gpu.size()) return "sizes differ";
@@ -72,19 +72,19 @@ std::string far(const std::vector<T>& cpu, const std::vector<T>& gpu, double bou
   }
   return {};
 }
-/// How exact sums of products are: some hundred times the dtype's precision.
+/// The accuracy of sums of products: about a hundred times the dtype's precision.
 template <class T>
 constexpr double sum_bound = sizeof(T) == 4 ? 2e-5 : 1e-13;
 
-/// Ends the test with what is wrong and where.
+/// Fails the test with what is wrong and where.
 #define SAME(text, where)                                                 \
   do {                                                                    \
     const std::string wrong = (text);                                     \
     QVERIFY2(wrong.empty(), (std::string(where) + ": " + wrong).c_str()); \
   } while (false)
 
-/// Calls `on_cpu(pointers)` and, twice, `on_gpu(pointers)` with results of these sizes; a second time they
-/// are the same to the bit.
+/// Calls `on_cpu(pointers)` and, twice, `on_gpu(pointers)` with results of these sizes; the second run must
+/// be bit-identical.
 template <class T, class OnCpu, class Kernel>
 void compare_results(const std::string& where, double bound, const std::vector<std::int64_t>& sizes,
                      OnCpu&& on_cpu, Kernel&& on_gpu) {

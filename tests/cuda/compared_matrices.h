@@ -1,4 +1,4 @@
-// Matrices for the CPU and a GPU, the same kernel called on both, and how what they give is compared.
+// Matrices for the CPU and a GPU: calls the same kernel on both and compares the results.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::vector<T> normal(std::int64_t count, unsigned seed) {
   return values;
 }
 
-/// Matrices whose diagonal outweighs the rest.
+/// Diagonally dominant matrices.
 template <class T>
 std::vector<T> regular(std::int64_t count, std::int64_t n, unsigned seed) {
   std::vector<T> values = normal<T>(count * n * n, seed);
@@ -52,7 +52,7 @@ std::vector<T> product(std::int64_t m, std::int64_t n, std::int64_t k, const T* 
   return out;
 }
 
-/// Symmetric positive definite ones, of which nobody may read what lies above the diagonal.
+/// Symmetric positive definite ones, with NaN above the diagonal, which must not be read.
 template <class T>
 std::vector<T> lower_of_positive(std::int64_t count, std::int64_t n, unsigned seed) {
   std::vector<T> values = regular<T>(count, n, seed);
@@ -63,7 +63,7 @@ std::vector<T> lower_of_positive(std::int64_t count, std::int64_t n, unsigned se
   return values;
 }
 
-/// Up to `bound` last places of the largest; what is not finite must be the same.
+/// Up to `bound` last places of the largest; non-finite values must be equal.
 template <class T>
 QString difference_in_places(double bound, const std::vector<T>& gpu, const std::vector<T>& cpu) {
   double largest = 0;
@@ -72,7 +72,7 @@ QString difference_in_places(double bound, const std::vector<T>& gpu, const std:
   return difference_above(bound * static_cast<double>(std::numeric_limits<T>::epsilon()) * largest, gpu, cpu);
 }
 
-/// Ends the test with what is wrong and where.
+/// Fails the test with what is wrong and where.
 #define NEAR(gpu, cpu, bound, where)                                      \
   do {                                                                    \
     const QString wrong = difference_in_places(bound, gpu, cpu);          \
@@ -89,7 +89,7 @@ QString where(const char* kernel, std::int64_t count, std::int64_t m, std::int64
       .arg(QString::fromLatin1(dtype_name(dtype_of<T>())));
 }
 
-inline const kernels::FlawText text{"{o}: {i}{m} has pivot {p}, {v}", "op", "input", {}};
+inline const kernels::FailureText text{"{o}: {i}{m} has pivot {p}, {v}", "op", "input", {}};
 
 using From = std::vector<const void*>;
 using To = std::vector<void*>;
@@ -97,10 +97,10 @@ using To = std::vector<void*>;
 template <class T>
 struct Results {
   std::vector<std::vector<T>> cpu, gpu;
-  std::optional<kernels::MatrixFlaw> flaw;
+  std::optional<kernels::MatrixFailure> failure;
   QString late_error;
 };
-/// Calls `f(table, inputs…, outputs…)` on both: of inputs and outputs the GPU's are in its memory.
+/// Calls `f(table, inputs…, outputs…)` on both: the GPU's inputs and outputs are in its memory.
 template <class T, class F>
 Results<T> on_both(const std::vector<std::vector<T>>& inputs, const std::vector<std::int64_t>& outputs, F f) {
   Results<T> results;
@@ -111,7 +111,7 @@ Results<T> on_both(const std::vector<std::vector<T>>& inputs, const std::vector<
     results.cpu.emplace_back(static_cast<std::size_t>(size));
     to.push_back(results.cpu.back().data());
   }
-  results.flaw = f(cpu_table(), from, to);
+  results.failure = f(cpu_table(), from, to);
   std::vector<std::unique_ptr<GpuValues<T>>> there;
   from.clear();
   for (const auto& input : inputs) from.push_back(there.emplace_back(new GpuValues<T>(input))->data());
@@ -128,15 +128,15 @@ Results<T> on_both(const std::vector<std::vector<T>>& inputs, const std::vector<
   return results;
 }
 
-/// What kernels tell that find no flaw.
-inline std::optional<kernels::MatrixFlaw> sound() {
+/// The result of kernels without a failure.
+inline std::optional<kernels::MatrixFailure> sound() {
   return {};
 }
 
 /// Calls `f.template operator()<T>(count, n)` for all sizes.
 template <class F>
 void for_sizes(F f) {
-  // 300 rows do not go together with others, 33 do not by rotations.
+  // 300 rows are not batched, 33 are not decomposed by rotations.
   constexpr std::int64_t sizes[] = {0, 1, 2, 3, 17, 33, 64, 300};
   for (const std::int64_t count : batches)
     for (const std::int64_t n : sizes) {

@@ -1,4 +1,4 @@
-// Whether it is the emulated GPUs that the engine has loaded, and what they count.
+// Whether the engine has loaded the emulated GPUs, and their counters.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 namespace tapedeck {
 
-/// A counting function of the emulation; nullptr where the GPUs are real: nobody counts there.
+/// A counter function of the emulation; nullptr for real GPUs, which have none.
 inline unsigned long long (*emulated_counter(const char* name))() {
   const char* path = std::getenv("TAPEDECK_GPU_LIBRARY");
   void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
@@ -24,13 +24,13 @@ inline std::uint64_t emulated_count(const char* name) {
   return counter ? counter() : 0;
 }
 
-/// They have CUDA's functions, the emulation the host's. Both are a few last places from the truth (CUDA C++
+/// Real GPUs use CUDA's functions, the emulation the host's. Both are accurate to a few last places (CUDA C++
 /// Programming Guide, Mathematical Functions).
 inline bool gpus_are_real() {
   static const bool real = emulated_counter("tapedeck_emulated_waits") == nullptr;
   return real;
 }
-/// In last places: what the emulation and the CPU may differ by. Sanitizers change what the compiler
+/// The allowed difference between emulation and CPU in last places. Sanitizers change what the compiler
 /// contracts.
 inline double last_places_of_emulation() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -39,7 +39,7 @@ inline double last_places_of_emulation() {
   return 0;
 #endif
 }
-/// As near as that allows.
+/// Equal within that tolerance.
 template <class T>
 bool near_on_real_gpus(T a, T b, double last_places = 8) {
   if (!gpus_are_real()) last_places = last_places_of_emulation();

@@ -1,4 +1,4 @@
-// Values on the GPU, and how two results are compared.
+// Values on the GPU, and comparison of results.
 #pragma once
 
 #include <QString>
@@ -20,7 +20,7 @@
 
 namespace tapedeck {
 
-/// Of the tests: the first one. Kernels that the thread calls go there.
+/// Selects the first GPU, which the tests use. The thread's kernels run there.
 class OnGpu {
  public:
   static Device device() { return {DeviceKind::gpu, 0}; }
@@ -37,8 +37,7 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 template <class T>
 class GpuValues {
  public:
-  /// `before`: elements of other things that stand in front of them; they then begin at no multiple of 16
-  /// bytes.
+  /// `before`: preceding elements, to begin at an address that is not a multiple of 16 bytes.
   explicit GpuValues(std::int64_t count, std::int64_t before = 0)
       : count_(static_cast<std::size_t>(count)),
         before_(before),
@@ -65,7 +64,7 @@ class GpuValues {
   DeviceBlock* block_;
 };
 
-/// All NaN are one.
+/// All NaN are equal.
 template <class T>
 bool same_bits(T a, T b) {
   if constexpr (std::is_same_v<T, float>)
@@ -88,7 +87,7 @@ constexpr const char* element_name() {
   return sizeof(T) == 2 ? "16 bits" : "other";
 }
 
-/// Empty where all are `alike`; else a line about the first that are not.
+/// Empty if all are `alike`; else a line about the first that are not.
 template <class T, class Alike>
 QString difference(const std::vector<T>& gpu, const std::vector<T>& cpu, Alike alike) {
   if (gpu.size() != cpu.size())
@@ -107,7 +106,7 @@ template <class T>
 QString difference(const std::vector<T>& gpu, const std::vector<T>& cpu) {
   return difference(gpu, cpu, same_bits<T>);
 }
-/// Up to `bound`; what is not finite must be the same.
+/// Up to `bound`; non-finite values must be equal.
 template <class T>
 QString difference_above(double bound, const std::vector<T>& gpu, const std::vector<T>& cpu) {
   return difference(gpu, cpu, [=](T a, T b) {
@@ -124,7 +123,7 @@ QString difference_from_any_set(const std::vector<T>& gpu, Cpu cpu) {
   return plain.isEmpty() ? plain : difference(gpu, cpu());
 }
 
-/// Some of everything: of numbers also equal ones, of floating ones −0, infinities and NaN where `odd`.
+/// Varied values: including equal ones, and, for floating-point dtypes if `odd`, −0, infinities and NaN.
 template <class T>
 std::vector<Stored<T>> some_values(std::int64_t count, unsigned seed, bool odd = false) {
   std::mt19937_64 random(seed);

@@ -24,7 +24,7 @@ namespace {
 Tensors brought(const Tensors& tensors, Device device) {
   Tensors there;
   for (const Tensor& tensor : tensors)
-    there.push_back(takes_other_ways(tensor.dtype()) ? tensor : ops::copy_to(tensor, device));
+    there.push_back(has_partial_support(tensor.dtype()) ? tensor : ops::copy_to(tensor, device));
   return there;
 }
 
@@ -168,7 +168,7 @@ std::string run_on_both(const OpDef& op, const Call& call, double bound, double&
       return "the CPU refuses it (" + refusal + "), the GPU does not";
     }
     for (const Tensor& output : actual)
-      if (output && output.on_cpu() && !takes_other_ways(output.dtype()) && op.name != "copy_to_device")
+      if (output && output.on_cpu() && !has_partial_support(output.dtype()) && op.name != "copy_to_device")
         return "its result is on the CPU";
     const std::string wrong = differs(op, call, expected, actual, bound, worst);
     if (wrong.empty()) return {};

@@ -5,12 +5,12 @@
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
-using kernels::FlawText;
+using kernels::FailureText;
 using kernels::Matrices;
 
 namespace {
 
-FlawText text_of_batch(std::int64_t count) {
+FailureText text_of_batch(std::int64_t count) {
   return {text.pattern, text.op, text.input, Shape{count}};
 }
 
@@ -31,7 +31,7 @@ class LinearSystemsTest : public QObject {
                                  [=](const Backend& table, const From& from, const To& to) {
                                    return table.cholesky({dtype_of<T>(), count, n, n}, from[0], to[0], text);
                                  });
-      QVERIFY(!of.flaw);
+      QVERIFY(!of.failure);
       QCOMPARE(of.late_error, QString());
       NEAR(of.gpu[0], of.cpu[0], 64, where<T>("cholesky", count, n, n));
     });
@@ -153,12 +153,12 @@ class LinearSystemsTest : public QObject {
           for (std::int64_t j = 0; j < n; ++j)
             a[static_cast<std::size_t>((matrix * n + j) * n + 1 + matrix % 2)] = 0.0F;
         const Matrices matrices{DType::float32, count, n, n};
-        const FlawText of_batch = text_of_batch(count);
+        const FailureText of_batch = text_of_batch(count);
         const auto check = [&](const char* name, auto call) {
           const auto of = on_both<float>({a, a}, {count * n * n}, call);
-          QVERIFY2(of.flaw, name);
-          QCOMPARE(of.flaw->matrix, std::max<std::int64_t>(0, count - 2));
-          QCOMPARE(of.late_error, QString::fromStdString(told(of_batch, *of.flaw)));
+          QVERIFY2(of.failure, name);
+          QCOMPARE(of.failure->matrix, std::max<std::int64_t>(0, count - 2));
+          QCOMPARE(of.late_error, QString::fromStdString(failure_message(of_batch, *of.failure)));
         };
         check("inverse", [&](const Backend& table, const From& from, const To& to) {
           return table.inverse(matrices, false, from[0], to[0], of_batch);
@@ -204,15 +204,15 @@ class LinearSystemsTest : public QObject {
         const std::int64_t bad = (count - 1) * n * n;
         a[static_cast<std::size_t>(bad + (n - 1) * n)] = 3.0;          // l is 3/2 there, and its
         a[static_cast<std::size_t>(bad + (n - 1) * (n + 1))] = -2.75;  // square leaves −5
-        const FlawText of_batch = text_of_batch(count);
+        const FailureText of_batch = text_of_batch(count);
         const auto of =
             on_both<double>({a}, {count * n * n}, [&](const Backend& table, const From& from, const To& to) {
               return table.cholesky({DType::float64, count, n, n}, from[0], to[0], of_batch);
             });
-        QVERIFY(of.flaw);
-        QCOMPARE(of.flaw->flaw.value, -5.0);
+        QVERIFY(of.failure);
+        QCOMPARE(of.failure->failure.value, -5.0);
         QCOMPARE(of.late_error, QString("op: input[%1] has pivot %2, -5").arg(count - 1).arg(n - 1));
-        QCOMPARE(of.late_error, QString::fromStdString(told(of_batch, *of.flaw)));
+        QCOMPARE(of.late_error, QString::fromStdString(failure_message(of_batch, *of.failure)));
       }
   }
 };

@@ -1,10 +1,10 @@
-// Damaged copies of good bytes, for readers that must refuse them without a crash.
+// Damaged copies of good bytes, for readers that must reject them without a crash.
 #pragma once
 
 #include <random>
 #include <string>
 
-/// Bytes changed, removed, doubled or cut off; the same for the same state of `random`.
+/// Bytes changed, removed, doubled or truncated; the same for the same state of `random`.
 inline std::string mutated(std::string bytes, std::mt19937& random) {
   const auto below = [&](std::size_t limit) {
     return static_cast<std::size_t>(random() % (limit ? limit : 1));

@@ -51,7 +51,7 @@ class TestElementBytes : public QObject {
     const std::string bytes = bytes_of_element({one_of_each()[0]});
     for (std::size_t size = 1; size < bytes.size(); ++size)
       EXPECT_ERROR(DataLossError, element_from_bytes(bytes.substr(0, size), "cache"),
-                   "cache: holds what is no element of a data set");
+                   "cache: does not hold an element of a data set");
   }
 
   void what_no_tensor_has_is_refused() {
@@ -66,7 +66,7 @@ class TestElementBytes : public QObject {
         std::string{static_cast<char>(DType::int8), static_cast<char>(max_rank + 1)} + std::string(1000, 1)};
     for (const std::string& bytes : cases)
       EXPECT_ERROR(DataLossError, element_from_bytes(bytes, "cache"),
-                   "cache: holds what is no element of a data set");
+                   "cache: does not hold an element of a data set");
   }
 };
 

@@ -152,8 +152,7 @@ class TestImageCodec : public QObject {
     bytes = encode_jpeg(picture(8, 8, 1));
     const std::size_t frame = bytes.find("\xff\xc0");
     bytes.replace(frame + 5, 4, "\xff\xdc\xff\xdc", 4);
-    EXPECT_ERROR(InvalidArgumentError, decode_jpeg(bytes),
-                 "an image of 65500 × 65500 pixels cannot stand in");
+    EXPECT_ERROR(InvalidArgumentError, decode_jpeg(bytes), "an image of 65500 × 65500 pixels cannot fit in");
   }
 
   void thousands_of_damaged_images_end_in_an_error_or_an_image() {

@@ -132,19 +132,19 @@ class TestRecordFile : public QObject {
     };
     std::string changed = good;
     changed[12] = 'x';
-    refused(changed, "record 0 at byte 0: the checksum of its bytes does not fit");
+    refused(changed, "record 0 at byte 0: the checksum of its bytes does not match");
     changed = good;
     changed[19 + 8] = static_cast<char>(changed[19 + 8] + 1);
-    refused(changed, "record 1 at byte 19: the checksum of its length does not fit");
+    refused(changed, "record 1 at byte 19: the checksum of its length does not match");
     refused(good.substr(0, 25), "record 1 at byte 19: the file ends within its header, after 6 of 12 bytes");
-    refused(good.substr(0, 33), "record 1 at byte 19: its length 5 goes beyond the file's end");
+    refused(good.substr(0, 33), "record 1 at byte 19: its length 5 extends beyond the end of the file");
     char header[12];
     const std::uint64_t length = std::uint64_t{1} << 60;
     std::memcpy(header, &length, 8);
     const std::uint32_t crc = masked_crc32c({header, 8});
     std::memcpy(header + 8, &crc, 4);
     refused(std::string(header, 12),
-            "record 0 at byte 0: its length 1152921504606846976 goes beyond the file's end");
+            "record 0 at byte 0: its length 1152921504606846976 extends beyond the end of the file");
     EXPECT_ERROR(NotFoundError, RecordReader("/nowhere/at all"), "/nowhere/at all: there is no such file");
     EXPECT_ERROR(FailedPreconditionError, RecordReader("/"), "it is a folder");
   }

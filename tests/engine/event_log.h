@@ -1,4 +1,4 @@
-// An observer that writes down what it is told, one line for each call.
+// An observer that logs its calls, one line per call.
 #pragma once
 
 #include <mutex>
@@ -7,7 +7,7 @@
 
 #include "engine/ops/core/observer.h"
 
-/// Listens from its construction to its destruction.
+/// Observes from construction to destruction.
 class EventLog : public tapedeck::Observer {
  public:
   EventLog() { tapedeck::set_observer(this); }
@@ -15,7 +15,7 @@ class EventLog : public tapedeck::Observer {
 
   /// "begin 1 op test_exp", "end 1", "end 2 failed: …", "leaf w:0".
   std::vector<std::string> lines;
-  std::vector<tapedeck::Event> events;                 // spans in them are dead
+  std::vector<tapedeck::Event> events;                 // their spans are dangling
   std::vector<std::vector<tapedeck::Tensor>> results;  // of every end, in order
   /// Called in begin; may throw.
   std::function<void(const tapedeck::Event&)> gate;

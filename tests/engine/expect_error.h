@@ -1,4 +1,4 @@
-// A check that an expression throws exactly one kind of error, and that its text says the given words.
+// A check that an expression throws exactly one kind of error, and that its text contains the given words.
 #pragma once
 
 #include <QtTest>

@@ -1,4 +1,4 @@
-// A few small ops for the tests of run_op, tape and playback, so that these stand on their own: elementwise
+// A few small ops for the tests of run_op, tape and playback, so that these are self-contained: elementwise
 // ones on equal shapes, a sum and its inverse, one with two outputs, one without a VJP, one that fails.
 #pragma once
 
@@ -57,7 +57,7 @@ Tensors map2(const OpContext& call) {
   return {fill(call.outputs[0], [&](std::size_t i) { return f(a[i], b[i]); })};
 }
 
-/// The op of that name; registers it where the program has none.
+/// The op with that name; registers it if the program has none.
 inline const OpDef& op_named(const std::string& name, OpDef op) {
   if (const OpDef* known = Registry::instance().find(name)) return *known;
   op.name = name;
@@ -184,7 +184,7 @@ inline Tensors once_and_twice(const Tensor& x) {
   return outputs;
 }
 
-/// Cuts off the fraction: int64 out; its VJP must never be asked for.
+/// Truncates: int64 out; its VJP must never be requested.
 inline Tensor truncate(const Tensor& x) {
   static const OpDef& op = op_named("test_truncate", [] {
     OpDef to_integer = unary(map1<[](double value) { return value; }>, [](const VjpContext&) -> Tensors {
@@ -216,7 +216,7 @@ inline Tensor sign(const Tensor& x) {
   return run_op1(op, {x});
 }
 
-/// Fails forwards, or where its one attribute says so, backwards.
+/// Fails in forward or, if its attribute says so, in its VJP.
 inline Tensor failing(const Tensor& x, bool backwards) {
   static const OpDef& op = op_named("test_failing", [] {
     OpDef failing_op = unary(

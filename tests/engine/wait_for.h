@@ -1,4 +1,4 @@
-// Waiting for what another thread does.
+// Waiting for another thread.
 #pragma once
 
 #include <chrono>

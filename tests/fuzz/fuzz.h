@@ -1,5 +1,5 @@
-// What the fuzzers share. Each gives parsers the bytes that libFuzzer makes up. What is wrong is found by the
-// sanitizers, by expect(), and by the limits of time and memory that tests/fuzz/run sets for one input.
+// Shared by the fuzzers. Each passes libFuzzer's bytes to parsers. Bugs are found by the sanitizers, by
+// expect(), and by the time and memory limits that tests/fuzz/run sets per input.
 #pragma once
 
 #include <unistd.h>
@@ -20,14 +20,14 @@ inline std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Ends the process where `holds` is false, so that libFuzzer keeps the input.
+/// Aborts if `holds` is false, so that libFuzzer keeps the input.
 inline void expect(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "Expected: %s\n", what);
   std::abort();
 }
 
-/// Calls `work`; what it refuses with an `Error` is in order.
+/// Calls `work`; an `Error` is a valid result.
 template <class Error, class Work>
 void may_refuse(Work&& work) {
   try {
@@ -37,7 +37,7 @@ void may_refuse(Work&& work) {
   }
 }
 
-/// A file for readers that take a path, in memory where the system has such a folder.
+/// A file for readers that take a path, in memory if the system has such a folder.
 class File {
  public:
   File() {
@@ -60,7 +60,7 @@ class File {
       std::string(::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") + "/tapedeck_fuzz_XXXXXX";
 };
 
-/// One of the fuzzers' parsers; what it throws is a finding.
+/// One of the fuzzers' parsers; any exception is a finding.
 void parse(Bytes bytes);
 
 }  // namespace fuzz

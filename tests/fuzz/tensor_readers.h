@@ -1,5 +1,5 @@
-// Readers of .npy, .csv and NumPy literals for the fuzzer that writes them: after the formats' descriptions
-// alone, none of the program's code. What they can't read ends the process.
+// Readers of .npy, .csv and NumPy literals for the fuzzer that writes them: written from the formats'
+// descriptions, without the program's code. They abort on anything that they cannot read.
 #pragma once
 
 #include <algorithm>

@@ -112,10 +112,12 @@ void check_search(const QString& text, const PastQuestion& question) {
 void ask(const Fields& fields, const QString& text) {
   const PastQuestion question = readPastQuestion(text, fields.curves);
   if (!question.problem.isEmpty()) return;
-  if (question.curve.isEmpty()) return check_search(text, question);
-  const SeriesData* curve = fields.curves.series(question.curve);
-  expect(curve != nullptr, "a question is about a curve that there is");
-  check_hits(*curve, question);
+  if (question.curves.isEmpty()) return check_search(text, question);
+  for (const QString& name : question.curves) {
+    const SeriesData* curve = fields.curves.series(name);
+    expect(curve != nullptr, "a question is about curves that there are");
+    check_hits(*curve, question);
+  }
 }
 
 void read_range(const QString& text) {

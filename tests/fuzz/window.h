@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerInitialize(int* count, char*** texts) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   QLoggingCategory::setFilterRules("*.debug=false\n*.info=false\n*.warning=false");
-  new QApplication(*count, *texts);  // Qt needs it to the very end
+  new QApplication(*count, *texts);  // Qt needs it until the process exits
   return 0;
 }
 

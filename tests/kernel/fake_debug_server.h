@@ -1,4 +1,4 @@
-// The other side of the debug protocol, run by a test: a ROUTER that says what it is told to.
+// The other side of the debug protocol, run by a test: a ROUTER that sends what the test gives it.
 #pragma once
 
 #include <QMessageAuthenticationCode>

@@ -1,4 +1,4 @@
-// A KernelSession with everything that it told, for the tests.
+// A KernelSession with a record of all its signals, for the tests.
 #pragma once
 
 #include "app/kernel/jupyter/kernel_session.h"
@@ -91,7 +91,7 @@ struct Probe {
   QStringList matches;
   QPair<int, int> range;
   QString help;
-  KernelSession session;  // last: told and gone before what it tells into
+  KernelSession session;  // last: destroyed before what its signals write to
 };
 
 /// Starts it and waits until it can run cells.

@@ -255,7 +255,7 @@ void TestDebugClient::mutatedMessagesNeverCrash() {
     else
       for (int i = 0; i < 4; ++i) body[random.bounded(quint32(body.size()))] = char(random.bounded(256));
     peers.server->sendRaw({peers.server->sign(body), body});
-    // Refused, or understood and dropped as nobody asked; in both cases the client lives.
+    // Refused, or understood and dropped as unrequested; in both cases the client lives.
     const quint64 request = peers.client.request(protocol::GetTape{});
     std::optional<std::pair<quint64, protocol::GetTape>> got;
     QVERIFY(waitFor([&] {

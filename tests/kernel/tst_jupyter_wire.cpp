@@ -98,11 +98,11 @@ void TestJupyterWire::malformedFramesAreNamed_data() {
   QTest::newRow("nothing") << QStringList{} << "no delimiter <IDS|MSG> among its frames";
   QTest::newRow("short") << QStringList{"<IDS|MSG>", "", "{}"}
                          << "only 2 frames after the delimiter, 5 are needed";
-  QTest::newRow("no JSON") << QStringList{"<IDS|MSG>", "", "{", "{}", "{}", "{}"} << "the header is no JSON";
+  QTest::newRow("no JSON") << QStringList{"<IDS|MSG>", "", "{", "{}", "{}", "{}"} << "the header is not JSON";
   QTest::newRow("array") << QStringList{"<IDS|MSG>", "", header, "[]", "{}", "{}"}
-                         << "the parent header is no JSON object";
+                         << "the parent header is not a JSON object";
   QTest::newRow("content") << QStringList{"<IDS|MSG>", "", header, "{}", "{}", "7"}
-                           << "the content is no JSON object";
+                           << "the content is not a JSON object";
   QTest::newRow("no id") << QStringList{"<IDS|MSG>", "", "{}", "{}", "{}", "{}"}
                          << "the header has no string msg_id";
   QTest::newRow("type") << QStringList{"<IDS|MSG>", "", R"({"msg_id": "a", "msg_type": 3})", "{}", "{}", "{}"}
@@ -359,7 +359,7 @@ void TestJupyterWire::theUiGetsNoMoreThanItTakes() {
     outbox.flush(now);
     now += std::chrono::milliseconds(20);
   }
-  QCOMPARE(deliveries, 2);  // two under way, and nobody takes them
+  QCOMPARE(deliveries, 2);  // two under way, which the test does not take
   outbox.taken();
   outbox.flush(now);
   QCOMPARE(deliveries, 3);

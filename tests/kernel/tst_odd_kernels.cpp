@@ -1,4 +1,4 @@
-// A Jupyter kernel that misbehaves: what it sends reaches nobody, and the session goes on.
+// A Jupyter kernel that misbehaves: its messages are dropped, and the session goes on.
 #include <QMessageAuthenticationCode>
 #include <QTemporaryDir>
 #include <zmq.hpp>
@@ -193,7 +193,7 @@ void TestOddKernels::aKernelThatDescribesItselfInWrongTypesIsWithoutTheEngine_da
   QTest::newRow("error is a list") << R"({"error": ["a"]})" << noServer + "it did not start";
   QTest::newRow("no object")
       << R"([true])"
-      << "This Jupyter kernel is without Tapedeck's engine: cells run, and nothing can be stepped.";
+      << "This Jupyter kernel has no Tapedeck engine: cells run, but can't be stepped.";
 }
 
 void TestOddKernels::aKernelThatDescribesItselfInWrongTypesIsWithoutTheEngine() {
@@ -226,7 +226,7 @@ void TestOddKernels::messagesNestedWithoutBoundDoNotDisturb() {
                                                 R"(, "data": {"text/html": )" + deep + "}}",
                                             parent));
 
-  QTest::ignoreMessage(QtWarningMsg, QRegularExpression("a message was ignored: the content is no JSON"));
+  QTest::ignoreMessage(QtWarningMsg, QRegularExpression("a message was ignored: the content is not JSON"));
   kernel->publishRaw(kernel->signedFrames("display_data", std::string(200'000, '['), parent));
   kernel->replyRaw(kernel->signedFrames(
       "execute_reply",

@@ -77,7 +77,7 @@ class TestProgramList : public QObject {
     QCOMPARE(QDir(base() + "/programs/4999998-17").entryList(QDir::Files), QStringList{"mine"});
   }
 
-  /// In a folder that all users share somebody else makes the name, as a link to what is the user's.
+  /// In a folder that all users share, another user takes the name, as a link to the user's folder.
   void nothingIsRemovedThroughALink_data() {
     QTest::addColumn<QString>("link");
     QTest::addColumn<QString>("target");
@@ -171,7 +171,7 @@ class TestProgramList : public QObject {
   void programsInTheCacheFolderAreFound() {
     QString name;
     const QByteArray entry = ownEntry(&name);
-    write(base());  // somebody else has taken the name
+    write(base());  // another user has taken the name
     const QString programs = path("cache/tapedeck/run/programs");
     makeEntry(programs, name);
     makeFolder(path("cache/tapedeck/run"));

@@ -151,8 +151,8 @@ void TestRuntimeFolder::noFolderAtAllIsToldByAllPlaces() {
     RuntimeFolder::baseFolder({"/proc/a", "/proc/b"});
     QFAIL("there is none");
   } catch (const std::runtime_error& error) {
-    QCOMPARE(QString(error.what()), QString("No folder can be made for the session's sockets that only you "
-                                            "can enter: tried /proc/a, /proc/b"));
+    QCOMPARE(QString(error.what()), QString("No folder that only you can enter can be created for the "
+                                            "session's sockets: tried /proc/a, /proc/b"));
   }
 }
 

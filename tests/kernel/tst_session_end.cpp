@@ -1,4 +1,4 @@
-// The end of a session: nobody waits for it, and nothing of it stays.
+// The end of a session: the window does not wait for it, and nothing of it remains.
 #include <signal.h>
 
 #include <QRegularExpression>
@@ -110,7 +110,7 @@ class TestSessionEnd : public QObject {
       QVERIFY(process > 0);
       ::kill(pid_t(process), SIGSTOP);  // it can't even notice
     }
-    // The session object is gone, and its process is still there: nobody waited for it.
+    // The session object is gone, and its process is still there: the window did not wait for it.
     QVERIFY(runs(process));
     QVERIFY(Reaper::instance().left() > 0);
     int turns = 0;

@@ -18,6 +18,8 @@ class TestSessionFrames : public QObject {
   void aFunctionsLocalsAndItsCallersAreThereAtAStop();
   void evaluationsAreNeitherRecordedNorStopped();
   void anEditedVariableIsWhatTheCellGoesOnWith();
+  void anEditThatTheProgramOutrunsSaysSo();
+  void thePastIsNotAssignedTo();
   void anEditedVariableDoesNotStopTheDebuggerAtItsOwnBreakpoint();
   void anEndlessExpressionEndsAtItsLimit();
   void anEndlessStatementEndsWhenItIsCancelled();
@@ -156,6 +158,26 @@ void TestSessionFrames::anEditedVariableIsWhatTheCellGoesOnWith() {
   const auto records = ask<protocol::Records>(protocol::GetRecords{status().records, 1, true});
   QCOMPARE(records.records.at(0).op, std::string("add"));
   QCOMPARE(records.records.at(0).inputs.at(1).name, std::string("v:0"));
+}
+
+// Continue comes while the new value is computed: here it does so itself.
+void TestSessionFrames::anEditThatTheProgramOutrunsSaysSo() {
+  stopIn("k = 1.\nprint((tf.constant([1., 2.]) * 2.).numpy())");
+  const auto edited = ask<protocol::Evaluation>(
+      protocol::Assign{{stop_, 0, ValueScope::globals, "k", {}}, "[tf._engine.debug.gate('run'), 5.][1]"});
+  QVERIFY(!edited.error);
+  QCOMPARE(
+      edited.note,
+      std::string(
+          "It was assigned while the program went on: what it read meanwhile may be what was there before."));
+  QTRY_COMPARE_WITH_TIMEOUT(probe_->printed("stopped"), QString("[2. 4.]\n"), generous);
+}
+
+void TestSessionFrames::thePastIsNotAssignedTo() {
+  stopIn("k = 1.\na = tf.constant([1., 2.]) * 2.\nb = a + k\n");
+  QCOMPARE(failureCode(protocol::Assign{{stop_, 0, ValueScope::globals, "k", {}, *stop_}, "5."}),
+           std::string("bad_request"));
+  QCOMPARE(rows(ValueScope::globals).at("k").text, std::string("1.0"));
 }
 
 void TestSessionFrames::anEditedVariableDoesNotStopTheDebuggerAtItsOwnBreakpoint() {

@@ -78,7 +78,7 @@ void TestSessionStart::anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame() 
   probe.session.start(QDir::tempPath());
   probe.session.execute("a", "print('runs')");
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
-  QVERIFY2(probe.sentence.startsWith("Tapedeck's engine can not be loaded by /"), qPrintable(probe.sentence));
+  QVERIFY2(probe.sentence.startsWith("Tapedeck's engine can't be loaded by /"), qPrintable(probe.sentence));
   QVERIFY(
       probe.sentence.endsWith(", so this session runs without it: ImportError: it is for another Python"));
   QCOMPARE(probe.printed("a"), QString("runs\n"));
@@ -223,7 +223,7 @@ void TestSessionStart::aProgramThatIsNotThereIsNamed() {
   Probe probe(launch);
   probe.session.start(QDir::tempPath());
   QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
-  QVERIFY2(probe.sentence.startsWith("The session process /nowhere/kernel can not be started: "),
+  QVERIFY2(probe.sentence.startsWith("The session process /nowhere/kernel can't be started: "),
            qPrintable(probe.sentence));
 }
 

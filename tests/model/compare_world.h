@@ -1,4 +1,4 @@
-// Compare between a session and what reads trace files, both played by the test.
+// Compare between a session and a reader of trace files, both fakes of the test.
 #pragma once
 
 #include <QTemporaryDir>

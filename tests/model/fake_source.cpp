@@ -103,7 +103,7 @@ protocol::FoundRecords FakeSource::answerFind(const protocol::FindRecords& find)
     if (record.state == protocol::RecordState::pending || record.state == protocol::RecordState::running)
       found.open.push_back(number);
     return find.backward.value_or(record.backward) == record.backward &&
-           protocol::matches(filter, record, find.labels);
+           protocol::matches(filter, record, find.labels, find.bookmarked);
   };
   found.total = records.size();
   found.scanned = std::min<quint64>(records.size(), find.first + 999);

@@ -1,4 +1,4 @@
-// A session for tests: answers from records in memory when told to, and keeps what it was asked.
+// A session for tests: answers from records in memory on request, and keeps the requests.
 #pragma once
 
 #include <functional>

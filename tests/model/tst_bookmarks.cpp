@@ -71,6 +71,37 @@ class TestBookmarks : public QObject {
     QCOMPARE(edited.count(), 3);
   }
 
+  void theFilterFindsThemTogetherWithOtherTerms() {
+    MarkedWorld world;
+    RecordsModel model(&world.session);
+    model.setBookmarks(&world.bookmarks);
+    const auto found = [&] {
+      QList<RecordNumber> records;
+      for (int row = 0; row < model.rowCount(); ++row) records << model.recordAt(row);
+      return records;
+    };
+    world.set(2, "note");
+    model.setFilter("bookmarked", Direction::both);
+    QTRY_COMPARE(found(), QList<RecordNumber>{2});
+    QVERIFY(!model.filterAsksForValues());
+    world.set(3, {});
+    QTRY_COMPARE(found(), (QList<RecordNumber>{2, 3}));
+    QTRY_VERIFY(!model.scanning());
+    world.bookmarks.remove(*world.bookmarks.find(2));
+    QTRY_COMPARE(found(), QList<RecordNumber>{3});
+    model.setFilter("bookmarked and op:square", Direction::both);
+    QTRY_VERIFY(!model.scanning());
+    QVERIFY(found().isEmpty());
+    model.setFilter("op:matmul or bookmarked", Direction::both);
+    QTRY_COMPARE(found(), (QList<RecordNumber>{1, 3}));
+    model.setFilter("not bookmarked", Direction::both);
+    QTRY_COMPARE(found(), (QList<RecordNumber>{1, 2}));
+    // Where the session is gone, what is here is looked through.
+    world.source.setUp(false);
+    model.setFilter("bookmarked", Direction::both);
+    QTRY_COMPARE(found(), QList<RecordNumber>{3});
+  }
+
   void oneGoesFromEachToTheNext() {
     MarkedWorld world;
     world.set(3, {});

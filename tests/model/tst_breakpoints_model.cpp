@@ -4,6 +4,7 @@
 // Designated initializers name what matters; the rest has its defaults.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
+#include "inspector/model/breakpoints/breakpoint_text.h"
 #include "inspector/model/breakpoints/breakpoints_model.h"
 #include "inspector/model/breakpoints/condition_completion.h"
 #include "tests/model/fake_source.h"
@@ -136,6 +137,61 @@ class TestBreakpointsModel : public QObject {
     QVERIFY(edited.isEmpty());
   }
 
+  void aTextThatCanNotBeWrittenIsRefusedWithoutASession() {
+    Session session;
+    BreakpointsModel model(&session);
+    Breakpoint log;
+    log.cell = "a";
+    log.line = 2;
+    log.action = protocol::BreakpointAction::log;
+    log.text = "größe {max(out}";
+    const quint64 id = model.add(log);
+    QCOMPARE(model.all()[0].part, QString("text"));
+    QCOMPARE(model.all()[0].problem, QString("A closing parenthesis is missing."));
+    QCOMPARE(model.all()[0].position, 14);  // in UTF-16 units
+    log.id = id;
+    log.text = "{max(out)}";
+    model.change(log);
+    QCOMPARE(model.all()[0].problem, QString());
+    log.action = protocol::BreakpointAction::point;
+    log.text = "loss = ";
+    model.change(log);
+    QCOMPARE(model.all()[0].part, QString("text"));
+  }
+
+  void runsWithoutAnOpAreNoted() {
+    FakeSource source;
+    Session session;
+    BreakpointsModel model(&session);
+    session.setSource(&source);
+    const auto add = [&](protocol::BreakpointAction action, const char* text, const char* condition) {
+      Breakpoint breakpoint;
+      breakpoint.cell = "a";
+      breakpoint.line = 2;
+      breakpoint.action = action;
+      breakpoint.text = text;
+      breakpoint.condition = condition;
+      model.add(breakpoint);
+    };
+    add(protocol::BreakpointAction::log, "{op}", "");
+    add(protocol::BreakpointAction::point, "n = max(out)", "");
+    add(protocol::BreakpointAction::stop, "", "max(out) > 3");
+    source.status.hits = {{1, 1'200, 3}, {2, 1, 1}, {3, 0, 7}};
+    source.sendStatus();
+    QCOMPARE(
+        model.all()[0].note,
+        QString("3 of 1,200 hits had no op on the line: what the text asks of an op has no value there."));
+    QCOMPARE(model.all()[1].note, QString("1 of 1 hit had no op on the line: there was nothing to draw."));
+    QCOMPARE(
+        model.all()[2].note,
+        QString("The line ran 7 times without an op of its own that the condition could fit: no hit then."));
+    model.setPlaceNotes({{1, "Line 2 is a comment."}});
+    QCOMPARE(model.all()[0].note, QString("Line 2 is a comment."));
+    source.status.hits = {{1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
+    source.sendStatus();
+    QCOMPARE(model.all()[2].note, QString());
+  }
+
   void whatTheNotebookSaysAgainstALineStaysWhenItsBreakpointIsEdited() {
     Session session;
     BreakpointsModel model(&session);
@@ -177,6 +233,10 @@ class TestBreakpointsModel : public QObject {
     QVERIFY(offered("out.").contains("shape"));
     QCOMPARE(offered("is:fa"), QStringList{"failed"});
     QCOMPARE(offered("backwar"), QStringList{"backward"});
+    // Only the filter of Ops knows bookmarks.
+    QVERIFY(offered("bookm").isEmpty());
+    QCOMPARE(completeCondition("bookm", 5, {}, true).words, QStringList{"bookmarked"});
+    QCOMPARE(completeCondition("op:add and book", 15, {}, true).words, QStringList{"bookmarked"});
     QVERIFY(offered("").isEmpty());
     QVERIFY(offered("x ").isEmpty());
     QVERIFY(offered("\"na").isEmpty());

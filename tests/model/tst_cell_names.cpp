@@ -80,7 +80,7 @@ class TestCellNames : public QObject {
     Runs runs({});
     QSignalSpy changed(&runs.names, &CellNames::changed);
     runs.names.noteCode("first", 1, "x");
-    QCOMPARE(changed.size(), 1);  // one alone is told at once
+    QCOMPARE(changed.size(), 1);  // one alone is reported at once
     for (int i = 2; i <= 500; ++i) runs.names.noteCode(QString("cell %1").arg(i), i, "x");
     QCOMPARE(changed.size(), 1);
     QTRY_COMPARE(changed.size(), 2);

@@ -188,7 +188,7 @@ class TestCompareModel : public QObject, CompareWorld {
   void nothingAnswersForAnOlderQuestion() {
     compareTwoRuns();
     model_->findFirstDifference();
-    model_->swapSides();  // another comparison: nobody waits for what the old one's search finds
+    model_->swapSides();  // another comparison: the result of the old one's search is no longer wanted
     QVERIFY(!model_->searching() && !asked<protocol::FindFirstDifference>());
     answer<protocol::MakeComparison>(comparedOf(5, 250));
     QVERIFY(asked<protocol::GetComparisonCurves>());

@@ -65,7 +65,7 @@ class TestEvaluations : public QObject {
     world_->stopAt(3);
     QCOMPARE(asked(), QStringList());
     QCOMPARE(watches.waiting(), (QStringList{"x", "y"}));
-    QCOMPARE(watches.index(0, 1).data().toString(), QString("not evaluated before you accept it"));
+    QCOMPARE(watches.index(0, 1).data().toString(), QString("not evaluated until you accept it"));
     watches.add("mine");  // the user's own
     world_->stopAt(4);
     QCOMPARE(asked(), (QStringList{"mine", "mine"}));

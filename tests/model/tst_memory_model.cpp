@@ -1,4 +1,4 @@
-// Memory without a window: what is asked for and when, and what is told of it.
+// Memory without a window: its requests, when it sends them, and its texts.
 #include <QSignalSpy>
 #include <QtTest>
 
@@ -177,7 +177,7 @@ class TestMemoryModel : public QObject {
     curve.tapes.pop_back();
     QVERIFY(answer<protocol::GetMemoryCurve>(curve));
     QVERIFY(!model_->curve());
-    QVERIFY(model_->problem().contains("do not go together"));
+    QVERIFY(model_->problem().contains("do not match"));
     QCOMPARE(model_->waitingText(), model_->problem());
   }
 
@@ -212,7 +212,7 @@ class TestMemoryModel : public QObject {
              QString("tape 7, for the VJP of matmul, op 2 (history[3].tape)"));
     QCOMPARE(model_->holderOf(state.rows[1]), QString("x"));
     QCOMPARE(model_->growthText(model_->curve()->growth[0]),
-             QString("Memory grows by 34 MB with each step. Kept by the name history (24 items)."));
+             QString("Memory grows by 34 MB with each step. Kept alive by the name history (24 items)."));
     model_->goToPeak();
     QCOMPARE(session_.cursor(), RecordNumber{3});
     model_->goToGrowth();

@@ -1,7 +1,7 @@
 // Questions about the past, as they are typed: of a curve, a variable, an element, or any condition.
 #include <QTest>
 
-#include "inspector/model/ops/past_question.h"
+#include "inspector/model/ops/curve_search.h"
 #include "tests/model/fake_source.h"
 #include "tests/test_program.h"
 
@@ -33,7 +33,7 @@ class TestPastQuestion : public QObject {
   void aCurveGoesByItsName() {
     for (const char* text : {"loss < 0.3", " loss<0.3", "loss below 0.3", "\"loss\" < 0.3"}) {
       const PastQuestion question = read(text);
-      QVERIFY2(question.problem.isEmpty() && question.curve == "loss", text);
+      QVERIFY2(question.problem.isEmpty() && question.curves == QStringList{"loss"}, text);
       QCOMPARE(question.comparison, Comparison::less);
       QCOMPARE(question.value, 0.3);
       const SeriesData& curve = *curves_.series("loss");
@@ -45,9 +45,68 @@ class TestPastQuestion : public QObject {
     QCOMPARE(pointWhere(*curves_.series("loss"), read("loss == 0.333333"), -1, false), 2);
   }
 
+  // Cell a draws 1, 0.5 after ops 2 and 8, cell b 0.25, 0.125 after ops 4 and 6; then a runs again.
+  void everyCurveOfANameIsSearchedInTheOrderOfItsRecords() {
+    test::FakeSource source;
+    source.automatic = false;
+    Session session;
+    SeriesModel curves(&session);
+    session.setSource(&source);
+    source.answerAll();
+    const std::string a = protocol::drawn_key("error", "a"), b = protocol::drawn_key("error", "b");
+    quint64 next = 0;
+    const auto send = [&](protocol::Series series) {
+      next += series.points.size() + series.restarted.size();
+      source.status.series_points = series.next = next;
+      source.sendStatus();
+      emit source.received(source.waiting.back().id, series);
+    };
+    protocol::Series drawn;
+    drawn.points = {{a, 0, 1, 2}, {b, 0, .25, 4}, {b, 1, .125, 6}, {a, 1, .5, 8}};
+    drawn.curves = {{a, "error", "a", 3, "step"}, {b, "error", "b", 4, "step"}};
+    send(drawn);
+    const PastQuestion question = readPastQuestion("error < 2", curves);
+    QCOMPARE(question.curves.size(), 2);
+    CurveSearch search(curves);
+    for (const bool forward : {true, false}) {
+      search.begin(question);
+      QVERIFY(!search.found());
+      std::vector<double> values;
+      while (const auto point = search.next(forward)) values.push_back(point->curve->values[point->at]);
+      QVERIFY(search.found());
+      std::vector<double> expected{1, .25, .125, .5};
+      if (!forward) std::reverse(expected.begin(), expected.end());
+      QCOMPARE(values, expected);
+    }
+    QCOMPARE(search.subject(), QString("2 curves (error, cell [3]; error, cell [4])"));
+    QCOMPARE(search.points(), 4u);
+    QCOMPARE(search.leftOut(), QString());
+    // The label names one of them.
+    search.begin(readPastQuestion("\"error, cell [4]\" < 2", curves));
+    QCOMPARE(search.subject(), QString("error, cell [4]"));
+    QCOMPARE(search.points(), 2u);
+    // A rerun replaces points: who searched those has to search anew, and hears what is not there any longer.
+    search.begin(question);
+    QVERIFY(search.next(false) && !search.outdated());
+    protocol::Series again;
+    again.restarted = {a};
+    again.points = {{a, 0, 3, 12}};
+    again.curves = {{a, "error", "a", 5, "step"}};
+    send(again);
+    QVERIFY(search.outdated());
+    search.begin(readPastQuestion("error > 2", curves));
+    QVERIFY(!search.outdated());
+    const auto point = search.next(false);
+    QVERIFY(point);
+    QCOMPARE(point->curve->title(), QString("error, cell [5]"));
+    QCOMPARE(search.leftOut(),
+             QString(" 2 points of earlier runs of error, cell [5] were not looked at: the cell ran "
+                     "again and drew them anew."));
+  }
+
   void aVariableIsLookedForWhereItIsWritten() {
     const PastQuestion question = read("W < 0");
-    QVERIFY(question.curve.isEmpty() && question.problem.isEmpty());
+    QVERIFY(question.curves.isEmpty() && question.problem.isEmpty());
     QCOMPARE(question.search.breakpoints.size(), std::size_t{1});
     const protocol::Breakpoint& breakpoint = question.search.breakpoints[0];
     QVERIFY(breakpoint.kind == BreakpointKind::write);

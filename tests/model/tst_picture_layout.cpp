@@ -148,8 +148,7 @@ class TestPictureLayout : public QObject {
     QCOMPARE(problem(PictureKind::filters, {3, 4, 5}, 1, 2),
              QStringLiteral("Filters have four axes: height, width, inputs, outputs; this shape has 3."));
     QCOMPARE(problem(PictureKind::tiles, {2, 1000, 1000}, 1, 2),
-             QStringLiteral(
-                 "1,000,000 values for one image are too many to stand side by side: at most 262,144."));
+             QStringLiteral("1,000,000 values are too many for one image: at most 262,144."));
     QCOMPARE(problem(PictureKind::images, {0, 8, 8, 3}, 2, 3),
              QStringLiteral("A tensor without elements has no images."));
   }

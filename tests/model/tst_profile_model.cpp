@@ -244,7 +244,7 @@ class TestProfileModel : public QObject {
     profile.gate_ns = 5'000'000'000;
     QVERIFY(profileSentence(profile, "cell 3", named, "a")
                 .endsWith(QString::fromUtf8(
-                    " 120 steps, half of them under 35.0 ms, the slowest, step 17, 80.1 ms. "
+                    " 120 steps, half of them under 35.0 ms, the slowest, the 17th, 80.1 ms. "
                     "Time at the gate (5.00 s) is left out.")));
     QCOMPARE(profileSentence({}, "cell 3", named, "a"), QString("No op ran in cell 3."));
   }
@@ -287,7 +287,7 @@ class TestProfileModel : public QObject {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
     model_->setView({6000, 7000}, 500);
-    QTRY_VERIFY(model_->problem().contains("do not go together"));
+    QTRY_VERIFY(model_->problem().contains("do not match"));
     QVERIFY(!model_->track());
   }
 

@@ -130,7 +130,7 @@ void TestRecords::aGpusTimeIsASignUntilItComes() {
   QTRY_COMPARE(text(0), QStringLiteral("…"));
   QTRY_COMPARE(text(2), QStringLiteral("?"));
   QVERIFY2(tip(0).contains(
-               "time: not known yet: /gpu:0 has not told when it did the work (the call took 12.5 µs)"),
+               "time: not known yet: /gpu:0 has not reported when it did the work (the call took 12.5 µs)"),
            qPrintable(tip(0)));
   QVERIFY2(tip(2).contains("time: not known: /gpu:0 never told"), qPrintable(tip(2)));
   source.records[0].work = protocol::WorkTime::known;
@@ -215,7 +215,7 @@ void TestRecords::rowsWhoseValuesAreLostSaySo() {
   connect(&model, &QAbstractItemModel::dataChanged, this, [&] {
     for (int row = 0; row < 3; ++row) (void)shapes(row);
   });
-  QVERIFY(source.askedFor<protocol::GetLostRecords>().empty());  // all can be had
+  QVERIFY(source.askedFor<protocol::GetLostRecords>().empty());  // all can be recomputed
   source.lost = {1, 3};
   source.status.values_lost = 7;
   source.sendStatus();
@@ -227,7 +227,7 @@ void TestRecords::rowsWhoseValuesAreLostSaySo() {
   QVERIFY(
       model.index(2, RecordsModel::Shapes).data(Qt::AccessibleTextRole).toString().endsWith("values lost"));
   for (const int role : {int{Qt::ToolTipRole}, int{Qt::AccessibleDescriptionRole}}) {
-    QVERIFY(model.index(2, 0).data(role).toString().contains("values lost: they cannot be computed again"));
+    QVERIFY(model.index(2, 0).data(role).toString().contains("values lost: they can't be recomputed"));
     QVERIFY(!model.index(1, 0).data(role).toString().contains("lost"));
   }
   // Only visible rows are asked about, and those again after a change.

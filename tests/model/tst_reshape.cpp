@@ -52,19 +52,21 @@ void TestReshape::namesWhatIsWrong_data() {
   QTest::addColumn<QString>("sentence");
   QTest::newRow("count") << "28x27" << QStringLiteral("784×196 has 153,664 elements, 28×27 has 756");
   QTest::newRow("words") << "tall"
-                         << QStringLiteral("“tall” is no shape: write sizes like 28×28×196 or (28, 28, -1)");
+                         << QStringLiteral(
+                                "“tall” is not a shape: write sizes like 28×28×196 or (28, 28, -1)");
   QTest::newRow("missing size") << "28,,28"
                                 << QStringLiteral(
-                                       "“28,,28” is no shape: write sizes like 28×28×196 or (28, 28, -1)");
+                                       "“28,,28” is not a shape: write sizes like 28×28×196 or (28, 28, -1)");
   QTest::newRow("negative") << "28x-2"
                             << QStringLiteral(
                                    "axis 1 has size -2: sizes are not negative, and one may be -1");
   QTest::newRow("two open") << "-1,28,-1" << QStringLiteral("axes 0 and 2 are both -1: only one may be");
   QTest::newRow("no multiple") << "5,-1"
-                               << QStringLiteral("784×196 has 153,664 elements, which is no multiple of 5");
+                               << QStringLiteral(
+                                      "784×196 has 153,664 elements, which is not a multiple of 5");
   QTest::newRow("zero beside open") << "0,-1"
                                     << QStringLiteral(
-                                           "784×196 has 153,664 elements, which is no multiple of 0");
+                                           "784×196 has 153,664 elements, which is not a multiple of 0");
   QTest::newRow("huge") << "999999999999999x999999999999999"
                         << QStringLiteral("999999999999999×999999999999999 is too large a shape");
 }
@@ -110,6 +112,13 @@ void TestReshape::writesNumbersAlike() {
   QCOMPARE(countText(999), QStringLiteral("999"));
   QCOMPARE(countText(1204), QStringLiteral("1,204"));
   QCOMPARE(countText(1'000'000), QStringLiteral("1,000,000"));
+  QCOMPARE(ordinalText(1), QStringLiteral("1st"));
+  QCOMPARE(ordinalText(2), QStringLiteral("2nd"));
+  QCOMPARE(ordinalText(3), QStringLiteral("3rd"));
+  QCOMPARE(ordinalText(10), QStringLiteral("10th"));
+  QCOMPARE(ordinalText(12), QStringLiteral("12th"));
+  QCOMPARE(ordinalText(1'111), QStringLiteral("1,111th"));
+  QCOMPARE(ordinalText(1'223), QStringLiteral("1,223rd"));
   QCOMPARE(durationText(350), QStringLiteral("350 ns"));
   QCOMPARE(durationText(12'500), QStringLiteral("12.5 µs"));
   QCOMPARE(durationText(1'200'000'000), QStringLiteral("1.20 s"));

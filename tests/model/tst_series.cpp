@@ -79,8 +79,20 @@ void TestSeries::clearsASeriesWhoseCellRanAgain() {
   again.points = {{"loss", 0, 7, 3}};
   emit source.received(source.waiting.back().id, again);
   QCOMPARE(model.series("loss")->values, std::vector<double>{7});
+  QCOMPARE(model.series("loss")->anew, 1u);
+  QCOMPARE(model.series("loss")->replaced, 1u);
+  QCOMPARE(model.series("other")->anew, 0u);
   QCOMPARE(model.series("other")->values, std::vector<double>{6});
   QCOMPARE(model.names(), (QStringList{"loss", "other"}));
+  // What had begun anew before one looked is known without its points.
+  source.status.series_points = 4;
+  source.sendStatus();
+  protocol::Series late;
+  late.next = 4;
+  late.points = {{"never seen", 0, 8, 4}};
+  emit source.received(source.waiting.back().id, late);
+  QCOMPARE(model.series("never seen")->anew, 1u);
+  QCOMPARE(model.series("never seen")->replaced, 0u);
 }
 
 void TestSeries::cellsThatUseOneNameHaveACurveEach() {

@@ -147,12 +147,12 @@ void TestSession::aStepShowsItsEndUnlessItTakesLong() {
   QCOMPARE(session.status().stopped_before.value_or(0), 5u);
   nothingMayHappenFor(200);
   QCOMPARE(session.status().stopped_before.value_or(0), 5u);
-  // It takes long: after a moment it is told that it runs.
+  // It takes long: after a moment the session reports that it runs.
   session.sendGate(protocol::GateCommand::step_op);
   runs();
   QCOMPARE(session.status().stopped_before.value_or(0), 5u);
   QTRY_COMPARE(session.status().stopped_before.value_or(0), 0u);
-  // What follows then, and what follows any other command, is told at once.
+  // What follows then, and what follows any other command, is reported at once.
   source.status.finished = 5;
   source.sendStatus();
   QCOMPARE(session.status().finished, 5u);
@@ -292,7 +292,7 @@ void TestSession::passesFailuresOn() {
   QSignalSpy failed(&session, &Session::failed);
   emit source.refused(QStringLiteral("The session speaks version 2, this program version 1."));
   QCOMPARE(failed.size(), 1);
-  emit source.received(4711, protocol::Failure{"gone", "gone"});  // nobody asked
+  emit source.received(4711, protocol::Failure{"gone", "gone"});  // unrequested
   QCOMPARE(failed.size(), 1);
   emit source.received(0, protocol::Failure{"get_tile: field 'slice' is missing", "bad_request"});
   QCOMPARE(failed.size(), 2);

@@ -113,7 +113,7 @@ void TestTensorChips::saysWhyThereIsNothing() {
   QTRY_COMPARE(bench.model.chips().size(), 2u);
   bench.model.selectChip(1);
   QCOMPARE(bench.model.tensor(), nullptr);
-  QCOMPARE(bench.model.problem(), QStringLiteral("Not made yet: square waits at the gate."));
+  QCOMPARE(bench.model.problem(), QStringLiteral("Not computed yet: square is waiting at the gate."));
   QCOMPARE(bench.model.totalRows(), 0);
   Bench absurd("op f(x) -> y:9223372036854775807x9223372036854775807");
   absurd.start();

@@ -58,11 +58,11 @@ class TestTensorFiles : public QObject {
     }
     QVERIFY(!parseRange(QStringLiteral("  ")).range && parseRange(QString()).error.isEmpty());
     QCOMPARE(parseRange(QStringLiteral("5")).error,
-             QStringLiteral("“5” is no range of colours: type two numbers, as in “-1 … 2.5”, or “±3”."));
+             QStringLiteral("“5” is not a range of colours: type two numbers, as in “-1 … 2.5”, or “±3”."));
     QCOMPARE(parseRange(QStringLiteral("2 … 2")).error,
-             QStringLiteral("“2 … 2” is no range of colours: the second number must be the larger one."));
+             QStringLiteral("“2 … 2” is not a range of colours: the second number must be the larger one."));
     QCOMPARE(parseRange(QStringLiteral("0 … 1e999")).error,
-             QStringLiteral("“0 … 1e999” is no range of colours: a number in it is too large."));
+             QStringLiteral("“0 … 1e999” is not a range of colours: a number in it is too large."));
     QVERIFY(!parseRange(QStringLiteral("a … b")).error.isEmpty());
   }
 
@@ -167,14 +167,15 @@ class TestTensorFiles : public QObject {
     QCOMPARE(csv(tileOf("string", {1}, {"b'\\xff'"}), {1}),
              QStringLiteral("The string at [0] is not text in UTF-8: save it as .npy."));
     QCOMPARE(csv(tileOf("complex64", {1}, {"one"}), {1}),
-             QStringLiteral("What the session says of the element at [0] is no complex64."));
+             QStringLiteral("The session's value for the element at [0] is not of type complex64."));
     for (const auto& [dtype, value, exact] :
          {std::tuple("int64", 9e18, "99999999999999999999"), std::tuple("int64", 9e18, "9e18"),
           std::tuple("uint64", -1.0, "-1"), std::tuple("int32", 3e9, ""), std::tuple("uint8", -1.0, ""),
           std::tuple("int16", 0.5, ""), std::tuple("int64", nan_value, "")}) {
       const auto tile =
           tileOf(dtype, {value}, *exact ? std::vector<std::string>{exact} : std::vector<std::string>{});
-      const QString error = QString("What the session says of the element at [0] is no %1.").arg(dtype);
+      const QString error =
+          QString("The session's value for the element at [0] is not of type %1.").arg(dtype);
       QCOMPARE(QString::fromUtf8(npy(tile, {1})), error);
       QCOMPARE(csv(tile, {1}), error);
       QCOMPARE(numpyLiteral(tile, {1}).error, error);

@@ -1,4 +1,4 @@
-// The tensor model: which layout of a tensor, which part of it, and what it says when its values can not be
+// The tensor model: which layout of a tensor, which part of it, and what it says when its values can't be
 // seen.
 #include <QTest>
 
@@ -203,12 +203,12 @@ void TestTensor::answersThatDoNotFitAreRefused() {
     return reply;
   };
   bench.start();
-  QTRY_COMPARE(bench.model.problem(), QStringLiteral("The session's answer does not fit: 3 values for 2×2."));
+  QTRY_COMPARE(bench.model.problem(), QStringLiteral("The session's answer is malformed: 3 values for 2×2."));
   QVERIFY(!bench.model.tile());
   Bench wrong("op f(x) -> y:2x2", {2, 2});
   wrong.source.tensors = [](const protocol::Request&) { return protocol::Reply(protocol::Series{}); };
   wrong.start();
-  QTRY_COMPARE(wrong.model.problem(), QStringLiteral("The session's answer does not fit: series."));
+  QTRY_COMPARE(wrong.model.problem(), QStringLiteral("The session's answer is malformed: series."));
 }
 
 void TestTensor::keepsTheTileWhenTheSessionDies() {

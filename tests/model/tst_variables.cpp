@@ -282,6 +282,10 @@ class TestVariables : public QObject {
     world_->noted = 2;
     world_->session.setCursor(3);
     world_->settle();
+    QCOMPARE(model.index(0, ValueTree::Value, model.index(1, 0)).data(ValueTree::AsOfRole).toString(),
+             QString("now"));
+    QCOMPARE(model.index(0, ValueTree::Type, model.index(1, 0)).data(ValueTree::AsOfRole).toString(),
+             QString());
     QCOMPARE(text(model), QString("Locals of f · as of the stop before op 2\n  k = 7\n"
                                   "Globals · as of the stop before op 2\n  x = 2 · now\n"));
     QCOMPARE(world_->source.askedFor<protocol::GetVariables>().back().place.moment.value_or(0), 3ull);
@@ -307,6 +311,69 @@ class TestVariables : public QObject {
     QCOMPARE(world_->source.askedFor<protocol::GetVariables>().back().place.moment.value_or(0), 0ull);
     model.tellNotEdited(x);
     QCOMPARE(failed.size(), 1);
+  }
+
+  void localsThatNoStopHasNotedHaveAGroupThatSaysSo() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->stack = {{"f", "c", "", 3, true}};
+    world_->places["globals/"] = {value("x", "1")};
+    world_->places["locals/"] = {value("k", "7")};
+    model.setActive(true);
+    world_->stopAt(5);
+    world_->places["locals/"].clear();
+    world_->noted = 1;
+    world_->unknownFunction = "f";
+    world_->session.setCursor(3);
+    world_->settle();
+    QCOMPARE(text(model), QString("Locals of f · not known: no stop had been made there by then\n"
+                                  "Globals · as of the beginning of c\n  x = 1\n"));
+    QVERIFY2(world_->frames.placeText().endsWith(
+                 "; the locals of f are not known: no stop had been made there by then"),
+             qPrintable(world_->frames.placeText()));
+    world_->unknownFunction.clear();
+    world_->places["locals/"] = {value("k", "7")};
+    world_->session.setCursor(5);
+    world_->settle();
+    QCOMPARE(text(model), QString("Locals of f\n  k = 7\nGlobals\n  x = 1\n"));
+  }
+
+  void anEditThatTheProgramOutranIsToldInOneSentence() {
+    VariablesModel model(&world_->session, &world_->frames);
+    ValueInfo w = tensorValue("w", 4, 3);
+    w.edit = "[0., 0., 0.]";
+    world_->places["globals/"] = {w};
+    model.setActive(true);
+    world_->stopAt(5);
+    const QModelIndex at = model.index(0, ValueTree::Value, model.index(0, 0));
+    QSignalSpy failed(&model, &ValueTree::failed), told(&model, &ValueTree::told);
+    world_->assignNote = "What comes after sees the new value.";
+    world_->gone = true;  // F5, before Tensor has asked for what is there now
+    QVERIFY(model.setData(at, "[1., 1., 1.]"));
+    world_->settle();
+    QCOMPARE(told.size(), 1);
+    QCOMPARE(told[0][0].toString(), QString("What comes after sees the new value."));
+    QCOMPARE(failed.size(), 0);
+    QCOMPARE(world_->source.askedFor<protocol::HoldValue>().size(), std::size_t{1});
+    model.show(at);  // a click of its own has its own answer
+    world_->settle();
+    QCOMPARE(failed.value(0).value(0).toString(), QString("The program has gone on since."));
+  }
+
+  void anEditorThatIsOpenWhenTheCursorGoesToThePastAssignsNothing() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->stack = {{"f", "c", "", 3, false}};
+    world_->places["globals/"] = {value("x", "1")};
+    model.setActive(true);
+    world_->stopAt(5);
+    const QPersistentModelIndex at = model.index(0, ValueTree::Value, model.index(0, 0));
+    world_->session.setCursor(3);
+    QSignalSpy failed(&model, &ValueTree::failed);
+    QVERIFY(!model.setData(at, "2"));
+    world_->settle();
+    QVERIFY(world_->source.askedFor<protocol::Assign>().empty());
+    QCOMPARE(failed.size(), 1);
+    QVERIFY2(failed[0][0].toString().startsWith("x is shown as it was at op 3, and the past is not edited"),
+             qPrintable(failed[0][0].toString()));
   }
 
   void histogramsAreAskedForOnceATensorAndOnlyWhereTheyAreLookedAt() {

@@ -314,7 +314,7 @@ class TestVjpModel : public QObject {
     QVERIFY(!bench.model.elementAt(0, "1, 2", &wrong));
     QCOMPARE(wrong, QString("3 numbers are needed for the shape 2×3×4, not 2"));
     QVERIFY(!bench.model.elementAt(0, "1, 3, 0", &wrong));
-    QCOMPARE(wrong, QString("3 is no place on an axis of 3"));
+    QCOMPARE(wrong, QString("3 is not an index on an axis of 3"));
     QVERIFY(!bench.model.elementAt(0, "a, 0, 0", &wrong));
     QCOMPARE(inspector::indexText({2, 3, 4}, 23), QString("1,2,3"));
     QCOMPARE(inspector::indexText({}, 0), QString());

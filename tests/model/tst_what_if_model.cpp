@@ -133,6 +133,42 @@ class TestWhatIfModel : public QObject {
     QCOMPARE(made->change.record, protocol::if_there(ofTensor ? 0 : std::uint64_t{1}));
   }
 
+  void oneOfSeveralResultsIsChangedAlone() {
+    ChangeSubject several = subject();
+    QVERIFY(resultsFor(several, ChangeKind::zero).isEmpty());  // it has one
+    several.op.outputs = {matrix(11, "float32", ""), {}, matrix(13, "int32", "")};
+    QCOMPARE(resultsFor(several, ChangeKind::scale), (QList<int>{0, 2}));  // one was not made
+    QVERIFY(resultsFor(several, ChangeKind::skip).isEmpty());
+    QCOMPARE(resultWords(several, 2), QString::fromUtf8("result 2 (int32 2×3)"));
+    ChangeDraft draft = draftOf(ChangeKind::scale, "2");
+    ChangeProblem problem;
+    auto made = changeOf(draft, several, &problem);
+    QVERIFY(made && !made->change.result);
+    draft.result = 2;
+    made = changeOf(draft, several, &problem);
+    QVERIFY(made);
+    QCOMPARE(made->change.result, std::optional<std::uint64_t>(2));
+    QCOMPARE(made->text, QString::fromUtf8("result 2 of cumsum, op 1 × 2"));
+    draft.result = 1;
+    QVERIFY(!changeOf(draft, several, &problem));
+    QCOMPARE(problem.field, ChangeField::result);
+    QVERIFY2(problem.sentence.contains("has no result 1"), qPrintable(problem.sentence));
+  }
+
+  void whatStaysAsRecordedIsShown() {
+    Branched branch = branchOf(3);
+    branch.reads.emplace_back();
+    branch.reads[0].record = 1;
+    model_->add(change());
+    model_->replay();
+    answer(branch);
+    session_.setCursor(0);
+    model_->showRead(1);  // there is none
+    QCOMPARE(session_.cursor(), RecordNumber{0});
+    model_->showRead(0);
+    QCOMPARE(session_.cursor(), RecordNumber{1});
+  }
+
   void whatMakesNoSenseIsSaidOfItsField_data() {
     QTest::addColumn<int>("kind");
     QTest::addColumn<QString>("dtype");
@@ -147,18 +183,18 @@ class TestWhatIfModel : public QObject {
     };
     using F = ChangeField;
     row("no number", ChangeKind::scale, "float32", "", "", F::numbers, "Type a number");
-    row("a word", ChangeKind::element, "float32", "0, 0", "five", F::numbers, "“five” is no number");
+    row("a word", ChangeKind::element, "float32", "0, 0", "five", F::numbers, "“five” is not a number");
     row("two", ChangeKind::element, "float32", "0, 0", "5 6", F::numbers, "one number, not 2");
     row("too few", ChangeKind::value, "float32", "", "1 2 3", F::numbers,
         "or 6 of them for the shape 2×3, not 3");
-    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is no whole number");
+    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is not a whole number");
     row("below zero", ChangeKind::value, "uint8", "", "-1", F::numbers, "below zero");
     row("truth", ChangeKind::value, "bool", "", "2", F::numbers, "neither True nor False");
     row("one axis", ChangeKind::element, "float32", "1", "5", F::element,
         "2 places for the shape 2×3, not 1");
     row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element,
-        "“3” is no place on an axis of 3");
-    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is no place");
+        "“3” is not an index on an axis of 3");
+    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is not an index");
     row("clip", ChangeKind::clip, "float32", "", "-1", F::numbers, "at least 0");
     row("clip nan", ChangeKind::clip, "float32", "", "nan", F::numbers, "at least 0");
     row("attribute", ChangeKind::attribute, "float32", "", "", F::attribute, "Choose an attribute");
@@ -302,23 +338,23 @@ class TestWhatIfModel : public QObject {
   }
 
   void smallValuesAreThoseOfWhatIsLookedAt() {
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[…]"));
     model_->add(change());
     replay(4);
     model_->setShown(Beside::branch);
     QSignalSpy arrived(&session_, &Session::previewsChanged);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string());
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string());
     QTRY_COMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     const auto get = source_.askedFor<protocol::GetBranchPreviews>()[0];
     QCOMPARE(get.tensors, (std::vector<std::uint64_t>{11, 10}));
     answer(protocol::BranchPreviews{{"[1. 2.]", {}}});
     QCOMPARE(arrived.count(), 1);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
-    QCOMPARE(session_.looked(opRecord()).inputs[0].preview, std::string());
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).inputs[0].preview, std::string());
     nothingMayHappenFor(1);
     QCOMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     model_->setShown(Beside::original);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[…]"));
   }
 
   void aNewBranchTakesThePlaceOfTheOneBefore() {
@@ -344,7 +380,7 @@ class TestWhatIfModel : public QObject {
     QVERIFY(!model_->answer());
     QVERIFY(model_->changes().empty());
     QCOMPARE(session_.look().branch, quint64{0});
-    QVERIFY(model_->refusal().contains("No session"));
+    QVERIFY(model_->refusal().contains("no session"));
     source_.setUp(true);
   }
 

@@ -60,6 +60,7 @@ class TestWhatIfSetsModel : public QObject {
     };
     row("scale", SetAction::scale, " learning_rate ", "0.1", "op:adam and step >= 60: learning_rate × 0.1");
     row("add", SetAction::add, "out", "1", "op:adam and step >= 60: results + 1");
+    row("one result", SetAction::scale, "out1", "2", "op:adam and step >= 60: result 1 × 2");
     row("subtract", SetAction::add, "in0", "-2.5", "op:adam and step >= 60: in0 − 2.5");
     row("set", SetAction::set, "axis", "None", "op:adam and step >= 60: axis = None");
     row("clip", SetAction::clip, "gradient", "1", "op:adam and step >= 60: gradient clipped to ±1");
@@ -94,10 +95,10 @@ class TestWhatIfSetsModel : public QObject {
     row("", "out", "1", SetField::filter, -1, "Type which ops");
     row("op:adam and (step > 2", "out", "1", SetField::filter, 21, "At character 22: ");
     row("scope:größe and epoch > 2", "out", "1", SetField::filter, 16, "At character 17: “epoch”");
-    row("loss rose", "out", "1", SetField::filter, 0, "At character 1: What looks at curves");
+    row("loss rose", "out", "1", SetField::filter, 0, "At character 1: Curves can be used");
     row("op:adam", " ", "1", SetField::subject, -1, "Name an attribute or an input");
     row("op:adam", "out", "", SetField::value, -1, "Type a number.");
-    row("op:adam", "out", "1,5", SetField::value, -1, "“1,5” is no number.");
+    row("op:adam", "out", "1,5", SetField::value, -1, "“1,5” is not a number.");
   }
   void whatIsWrongIsToldWithItsFieldAndPlace() {
     QFETCH(QString, filter);

@@ -130,7 +130,7 @@ class TestWhyModel : public QObject {
     }
   }
 
-  // The forward record of an op on a tape stands for its VJP.
+  // The forward record of an op on a tape represents its VJP.
   void aCheckTakesOpsOfTapesAndCountsVjps() {
     protocol::Record taped = recordOf(1, protocol::RecordKind::custom, 10, 11);
     taped.tape = 1;

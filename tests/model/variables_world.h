@@ -50,6 +50,12 @@ struct World {
       frames.total = static_cast<std::uint32_t>(stack.size());
       frames.moment = get->moment;
       if (get->moment) frames.noted = protocol::if_there(noted);
+      if (get->moment && !unknownFunction.empty()) {
+        frames.frames.clear();
+        frames.total = 0;
+        frames.noted_cell = "c";
+        frames.unknown_function = unknownFunction;
+      }
       return frames;
     }
     if (const auto* get = protocol::get_if<protocol::GetVariables>(&request)) {
@@ -67,8 +73,11 @@ struct World {
     if (const auto* assign = protocol::get_if<protocol::Assign>(&request)) {
       protocol::Evaluation answer;
       if (assign->code == "wrong") answer.error = "NameError: name 'wrong' is not defined";
+      answer.note = protocol::if_there(assignNote);
       return answer;
     }
+    if (const auto* hold = protocol::get_if<protocol::HoldValue>(&request); hold && gone)
+      return protocol::Failure{"The program has gone on since.", "gone"};
     if (const auto* hold = protocol::get_if<protocol::HoldValue>(&request))
       return protocol::HeldValue{{7, "float32", {3}, "/cpu:0", hold->place.name.value_or(""), "", 0}};
     if (protocol::holds_alternative<protocol::SummarizeValue>(request)) {
@@ -106,7 +115,10 @@ struct World {
   inspector::CellNames cells;
   inspector::FramesModel frames{&session, &cells};
   std::vector<protocol::Frame> stack;
-  std::uint64_t noted = 0;  ///< of which stop a moment's frames are; 0: there was none
+  std::string assignNote;       ///< what an assignment is answered with
+  bool gone = false;            ///< the program went on before its values were held
+  std::uint64_t noted = 0;      ///< of which stop a moment's frames are; 0: there was none
+  std::string unknownFunction;  ///< that a moment's op ran in, after a cell began and before any stop
   std::map<std::string, std::vector<ValueInfo>> places;
   std::map<std::string, protocol::Evaluation> evaluations;
 };

@@ -1,4 +1,4 @@
-// Cells and outputs that once held up the window for seconds or minutes: for tests and for the benchmark.
+// Cells and outputs that once blocked the window for seconds or minutes: for tests and for the benchmark.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ struct HeavyContent {
   const char* name;
   nlohmann::json cell;
   const char* first;  ///< a word that is to be seen of it
-  const char* told;   ///< part of what must be said about what is left out; empty: nothing is
+  const char* told;   ///< part of the note on what is left out; empty: nothing is
 };
 
 inline std::string repeated(const std::string& text, int count) {

@@ -23,7 +23,7 @@ inline QPoint anchorPoint(StaticText* text_view, const QString& text) {
   return text_view->cursorRect(middle).center();
 }
 
-/// A notebook in a window, with the keyboard.
+/// A notebook in a window that has the focus.
 struct Window {
   explicit Window(const nlohmann::json& cells, QSize size = {900, 700}) : view(&document) {
     document.parse(notebookOf(cells), "test.ipynb");

@@ -11,7 +11,7 @@
 
 namespace tapedeck::app {
 
-/// Gives the window the keyboard; a display of its own has no window manager that would.
+/// Gives the window the focus; the tests' display has no window manager that would.
 inline void activate(QWidget* window) {
   window->activateWindow();
   QApplication::setActiveWindow(window);

@@ -143,7 +143,7 @@ class TestDocument : public QObject {
     for (int i = 0; i < count; ++i) text += "\"a" + std::to_string(i) + "\": " + std::to_string(i) + ", ";
     const auto object = readJson(text + "\"a7\": \"again\", \"a299999\": \"at last\"}");
     QCOMPARE(object.size(), std::size_t(count));
-    // Of two with one key the last counts, where the first one stands.
+    // Of two with one key the last value counts, in the place of the first.
     const auto& members = object.get_ref<const nlohmann::ordered_json::object_t&>();
     QCOMPARE(members.begin()[7].second, nlohmann::ordered_json("again"));
     QCOMPARE(members.begin()[8].first, std::string("a8"));
@@ -243,7 +243,7 @@ class TestDocument : public QObject {
     const QByteArray start = R"({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [)";
     row("empty", " \n", "x.ipynb is empty: there is no notebook in it.");
     row("text", "hello",
-        "x.ipynb is not a notebook: it is not correct JSON, expected a value but found 'h' (line 1, column "
+        "x.ipynb is not a notebook: it is not valid JSON, expected a value but found 'h' (line 1, column "
         "1).");
     row("list", "[1]", "x.ipynb is not a notebook: it holds a list, not an object.");
     row("object", "{}", "x.ipynb is not a notebook: it has no “nbformat”, the version of its format.");
@@ -259,9 +259,8 @@ class TestDocument : public QObject {
     row("format 5", R"({"nbformat": 5, "cells": []})",
         "x.ipynb is a notebook of format 5; this program reads format 4.");
     row("format huge", R"({"nbformat": 99999999999999999999, "cells": []})",
-        "x.ipynb: nbformat is a number; a whole number belongs there.");
-    row("format text", R"({"nbformat": "4"})",
-        "x.ipynb: nbformat is a string; a whole number belongs there.");
+        "x.ipynb: nbformat is a number; expected a whole number.");
+    row("format text", R"({"nbformat": "4"})", "x.ipynb: nbformat is a string; expected a whole number.");
     row("cut in string", start + "{\"cell_type\": \"co",
         "x.ipynb is cut off: it ends in the middle of a string (line 1, column 81).");
     row("cut in list", start + "\n",
@@ -269,35 +268,35 @@ class TestDocument : public QObject {
     row("cut in UTF-8", start + "{\"source\": \"\xe2\x82",
         "x.ipynb is cut off: it ends in the middle of a string (line 1, column 77).");
     row("not UTF-8", "{\n \"a\": \"x\xff\"}",
-        "x.ipynb is not a notebook: it is not correct JSON, the text is not UTF-8: byte 0xff (line 2, column "
+        "x.ipynb is not a notebook: it is not valid JSON, the text is not UTF-8: byte 0xff (line 2, column "
         "9).");
     row("UTF-16", QByteArray("\xff\xfe{\0", 4), "x.ipynb is text in UTF-16; a notebook is JSON in UTF-8.");
     row("comma", start + "1 2]}",
-        "x.ipynb is not a notebook: it is not correct JSON, expected ',' or ']' but found '2' (line 1, "
-        "column 66).");
+        "x.ipynb is not a notebook: it is not valid JSON, expected ',' or ']' but found '2' (line 1, column "
+        "66).");
     row("deep", start + QByteArray(100000, '['),
-        "x.ipynb is not a notebook: it is not correct JSON, lists and objects are nested more than 500 deep "
+        "x.ipynb is not a notebook: it is not valid JSON, lists and objects are nested more than 500 deep "
         "(line 1, column 562).");
-    row("cells", R"({"nbformat": 4, "cells": {}})", "x.ipynb: cells is an object; a list belongs there.");
+    row("cells", R"({"nbformat": 4, "cells": {}})", "x.ipynb: cells is an object; expected a list.");
     row("metadata", R"({"nbformat": 4, "cells": [], "metadata": []})",
-        "x.ipynb: metadata is a list; an object belongs there.");
-    row("cell", start + "7]}", "x.ipynb: cells[0] is a number; an object belongs there.");
+        "x.ipynb: metadata is a list; expected an object.");
+    row("cell", start + "7]}", "x.ipynb: cells[0] is a number; expected an object.");
     row("type", start + R"({"cell_type": null}]})",
-        "x.ipynb: cells[0].cell_type is null; a string belongs there.");
+        "x.ipynb: cells[0].cell_type is null; expected a string.");
     row("no type", start + R"({"source": ""}]})", "x.ipynb: cells[0] has no “cell_type”.");
     row("source", start + R"({"cell_type": "raw"}, {"cell_type": "code", "source": [1]}]})",
-        "x.ipynb: cells[1].source is a list; a string or a list of strings belongs there.");
+        "x.ipynb: cells[1].source is a list; expected a string or a list of strings.");
     row("id", start + R"({"cell_type": "raw", "id": 3}]})",
-        "x.ipynb: cells[0].id is a number; a string belongs there.");
+        "x.ipynb: cells[0].id is a number; expected a string.");
     row("count", start + R"({"cell_type": "code", "execution_count": true}]})",
-        "x.ipynb: cells[0].execution_count is true; a whole number or null belongs there.");
+        "x.ipynb: cells[0].execution_count is true; expected a whole number or null.");
     row("outputs", start + R"({"cell_type": "code", "outputs": [{"output_type": "stream", "text": {}}]}]})",
-        "x.ipynb: cells[0].outputs[0].text is an object; a string or a list of strings belongs there.");
+        "x.ipynb: cells[0].outputs[0].text is an object; expected a string or a list of strings.");
     row("traceback",
         start + R"({"cell_type": "code", "outputs": [{"output_type": "error", "traceback": "x"}]}]})",
-        "x.ipynb: cells[0].outputs[0].traceback is a string; a list of strings belongs there.");
+        "x.ipynb: cells[0].outputs[0].traceback is a string; expected a list of strings.");
     row("attachment", start + R"({"cell_type": "markdown", "attachments": {"a.png": 1}}]})",
-        "x.ipynb: cells[0].attachments.a.png is a number; an object belongs there.");
+        "x.ipynb: cells[0].attachments.a.png is a number; expected an object.");
   }
   void whatIsNoNotebookIsRefusedByName() {
     QFETCH(QByteArray, bytes);

@@ -93,7 +93,7 @@ class TestDocumentFiles : public QObject {
     Document document;
     document.load(path);
     document.setSource(1, QString(200'000, 'x'));
-    // A limit on the size of files stands for the disk that is full.
+    // A limit on the size of files simulates a full disk.
     struct rlimit old;
     ::getrlimit(RLIMIT_FSIZE, &old);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -104,7 +104,7 @@ class TestDocumentFiles : public QObject {
     std::signal(SIGXFSZ, handler);
     QCOMPARE(error, path +
                         " can't be saved: the file would be larger than this process may write. The file on "
-                        "disk is as it was.");
+                        "disk is unchanged.");
     QCOMPARE(contents(path), sample());
     QVERIFY(document.modified());
     QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"a.ipynb"});
@@ -128,7 +128,7 @@ class TestDocumentFiles : public QObject {
     const QByteArray left = contents(path);
     const QStringList files = QDir(mount).entryList(QDir::Files | QDir::Hidden);
     QProcess::execute("umount", {mount});
-    QCOMPARE(error, path + " can't be saved: the disk is full. The file on disk is as it was.");
+    QCOMPARE(error, path + " can't be saved: the disk is full. The file on disk is unchanged.");
     QCOMPARE(left, sample());
     QCOMPARE(files, QStringList{"a.ipynb"});
   }

@@ -156,9 +156,8 @@ class TestDocumentOutputs : public QObject {
     const auto text = [&](std::size_t i) {
       return QString::fromStdString(document.cell(0).outputs[i]["text"].get<std::string>());
     };
-    QCOMPARE(text(1),
-             QString("[… 1 more output was left out: a cell keeps at most 10,000 outputs beside what it "
-                     "prints, and 256 MiB of them …]\n"));
+    QCOMPARE(text(1), QString("[… 1 more output was left out: a cell keeps at most 10,000 outputs besides "
+                              "what it prints, and 256 MiB of them …]\n"));
     // What is printed to the same stream is no part of the note, which stays at its place.
     document.appendOutput(id, stream("printed\n", "stderr"));
     std::vector<std::size_t> edited;

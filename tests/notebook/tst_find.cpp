@@ -135,14 +135,14 @@ class TestFind : public QObject {
     window.bar->open(true);
     window.by()->setText("pin");
     QTest::mouseClick(window.part<QToolButton>("replaceAll"), Qt::LeftButton);
-    QTRY_COMPARE(window.summary(), "Nothing to replace: all hits are in outputs, which stay as they are");
+    QTRY_COMPARE(window.summary(), "Nothing to replace: all matches are in outputs, which are not changed");
   }
 
   void wrongAndEndlessExpressionsAreTold() {
     FindWindow window({codeCell("a", std::string(3000, 'a') + std::string(3000, 'b'))});
     window.part<QToolButton>("findExpression")->setChecked(true);
     window.find("(a");
-    QTRY_COMPARE(window.summary(), "Not an expression: missing closing parenthesis, at 2");
+    QTRY_COMPARE(window.summary(), "Invalid regular expression: missing closing parenthesis, at 2");
     window.field()->selectAll();
     QTest::keyClicks(window.field(), "(a|aa)+[cd]");
     QTRY_VERIFY2(window.summary().contains("the expression takes too long there"),
@@ -177,7 +177,7 @@ class TestFind : public QObject {
     QTest::mouseClick(window.part<QToolButton>("replaceAll"), Qt::LeftButton);
     const QStringList replaced{"znew\nkeep", "new + new", "*new*", "none"};
     QCOMPARE(window.sources(), replaced);
-    QTRY_COMPARE(window.summary(), "Replaced 4 in 3 cells; Ctrl+Z takes all back");
+    QTRY_COMPARE(window.summary(), "Replaced 4 in 3 cells; Ctrl+Z undoes it");
     const QStringList before{"zold\nkeep", "old + old", "*old*", "none"};
     // In the bar, in a text, and among the cells.
     window.by()->setFocus();

@@ -1,4 +1,4 @@
-// From hit to hit: where a step begins, and hits in outputs, which are unfolded, selected and in sight.
+// From hit to hit: where a step begins, and hits in outputs, which are unfolded, selected and visible.
 #include "app/notebook/output/text/long_text.h"
 #include "app/notebook/output/text/text_output.h"
 #include "tests/notebook/find_window.h"

@@ -22,7 +22,7 @@ QTextDocument* documentOf(const Window& window, int cell) {
   return text == nullptr ? nullptr : text->document();
 }
 
-/// Nothing is being set, and no formula stands there as it was written.
+/// No formula is being rendered, and none is shown as its source.
 bool isSet(const Window& window, int cell) {
   return window.cell(cell)->richText() != nullptr && window.cell(cell)->richText()->ready() &&
          !documentOf(window, cell)->toPlainText().contains('$');
@@ -183,8 +183,8 @@ class TestFormulaMacros : public QObject {
 
   void badDefinitionsHaveAnError() {
     Katex katex;
-    QCOMPARE(katex.set("\\newcommand{x}{y}", true).error, "'x' is no name of a macro");
-    QCOMPARE(katex.set("\\newcommand{\\a}[n]{y}", true).error, "'n' is no number of arguments");
+    QCOMPARE(katex.set("\\newcommand{x}{y}", true).error, "'x' is not a macro name");
+    QCOMPARE(katex.set("\\newcommand{\\a}[n]{y}", true).error, "'n' is not a number of arguments");
     const QStringList endless = {"\\newcommand{\\a}{\\a\\a}"};
     QVERIFY(katex.set("\\a", true, Katex::longest_time, endless).error.contains("Too many expansions"));
     const QStringList large(7, "\\def\\a{1}" + QString("x").repeated(19'000));

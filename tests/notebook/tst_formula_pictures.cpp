@@ -169,7 +169,7 @@ class TestFormulaPictures : public QObject {
       const Katex::Answer answer = katex.set(formulas[i].tex, formulas[i].display);
       const SetFormula set = layOutFormula(answer.markup, formulas[i].display);
       const double em = formula_scale * QRawFont::fromFont(text->document()->defaultFont()).pixelSize();
-      // The tag stands at the right end of the line.
+      // The tag is at the right end of the line.
       const int right = set.hasTag() ? area.right() - qCeil(3 * em) : area.right();
       const QRect ink = inkIn(image, QRect(area.topLeft(), QPoint(right, area.bottom())));
       const Extent extent = extentOf(formulas[i], set);

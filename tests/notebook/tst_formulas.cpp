@@ -222,7 +222,7 @@ class TestFormulas : public QObject {
     QCOMPARE(text->toPlainText(), "before $\\unknownmacro x$ after");
     QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(text);
     QVERIFY(accessible->text(QAccessible::Value)
-                .contains("this formula can't be set: Undefined control sequence: \\unknownmacro"));
+                .contains("this formula can't be rendered: Undefined control sequence: \\unknownmacro"));
   }
 
   void hostileFormulasEndWithAnErrorAndTheNextOneIsSet() {
@@ -250,7 +250,7 @@ class TestFormulas : public QObject {
     QVERIFY(katex.set(hostile[4], true).error.contains("20001 characters"));
     const QString slow = "\\begin{matrix}" + QString("x^2&").repeated(4000) + "\\end{matrix}";
     QCOMPARE(katex.set(slow, true, std::chrono::milliseconds(1)).error,
-             "The formula takes too long to be set.");
+             "The formula takes too long to render.");
     QVERIFY(katex.set("x", false).error.isEmpty());
     QVERIFY(!layOutFormula("<span class=\"katex-html\"><span", false).error.isEmpty());
   }

@@ -74,7 +74,8 @@ class TestLongLines : public QObject {
     QCOMPARE(editor->source(), window.now());
     ExcerptBar* bar = window.cell(0)->excerptBar();
     QVERIFY(bar != nullptr && bar->isVisible());
-    QVERIFY(bar->findChild<QLabel*>()->text().startsWith("Of lines over 20,000 characters the first 10,000"));
+    QVERIFY(bar->findChild<QLabel*>()->text().startsWith(
+        "Of lines over 20,000 characters, only the first 10,000"));
     for (const QToolButton* button : bar->findChildren<QToolButton*>())
       QCOMPARE(button->isVisible(), button->text() == "Copy all");
     window.view.grab().save(QString("%1/screenshots/long-line.png").arg(TAPEDECK_BUILD_DIR));

@@ -204,8 +204,8 @@ class TestNotebookLarge : public QObject {
     window.key(Qt::Key_Home);
     QCOMPARE(bar->value() <= 22, true);
 
-    // Scrolled through page by page, the whole turns out as high as it was guessed, and what is in sight does
-    // not jump: a page down shows what stood a page below.
+    // Scrolled through page by page, the whole turns out as high as it was guessed, and the visible part does
+    // not jump: a page down shows the next page.
     for (int page = 0; page < 40; ++page) window.key(Qt::Key_PageDown);
     for (int i = 0; i < 1000; ++i) window.cell(i)->realize();
     QCoreApplication::processEvents();

@@ -145,8 +145,8 @@ class TestNotebookNavigation : public QObject {
     tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
   }
 
-  /// Switched while the notebook is open, the theme reaches what was made and what was not, in sight or out
-  /// of it.
+  /// Switched while the notebook is open, the theme reaches all cells, made or not,
+  /// visible or not.
   void theThemeReachesAllCells() {
     json cells = json::array();
     for (int i = 0; i < 40; ++i) {

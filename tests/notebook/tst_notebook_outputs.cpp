@@ -136,10 +136,11 @@ class TestNotebookOutputs : public QObject {
                      display({{"image/svg+xml", "<svg><g>"}}), display({{"image/png", ""}}),
                      display({{"image/png", "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}})}));
     QCOMPARE(window.output<ImageOutput>(0)->error(),
-             "This picture can't be shown: it is no PNG, JPEG, GIF or BMP.");
+             "This picture can't be shown: it is not a PNG, JPEG, GIF or BMP.");
     QTRY_VERIFY_WITH_TIMEOUT(!window.output<ImageOutput>(1)->error().isEmpty(), tapedeck::patience);
-    QCOMPARE(window.output<ImageOutput>(1)->error(),
-             "This SVG picture can't be shown: it is not correct XML, premature end of document (line 1).");
+    QCOMPARE(
+        window.output<ImageOutput>(1)->error(),
+        "This SVG picture can't be shown: it is not well-formed XML, premature end of document (line 1).");
     QVERIFY(!window.output<ImageOutput>(2)->error().isEmpty());
     QVERIFY(!window.output<ImageOutput>(3)->error().isEmpty());
     QVERIFY(window.output<ImageOutput>(0)->height() > 10);

@@ -1,5 +1,5 @@
 // Contents that once froze the window: opened from a file in a real one they come from another thread, within
-// bounds that are told.
+// bounds that errors name.
 #include <QAbstractTextDocumentLayout>
 #include <QApplication>
 #include <QLabel>
@@ -116,7 +116,7 @@ class TestOpening : public QObject {
     }
     QCOMPARE(here, qApp->thread());
     QCOMPARE(home, qApp->thread());
-    // Nobody is told once the one who asked is gone.
+    // There is no report once the caller is gone.
     auto* gone = new QObject;
     bool answered = false;
     TextPreparer::prepare(text, look, {}, gone, [&](RichDocument) { answered = true; });

@@ -55,7 +55,7 @@ class TestOutputSelection : public QObject {
     Window::key(Qt::Key_Up, Qt::ShiftModifier);
     Window::key(Qt::Key_Home, Qt::ShiftModifier);
     QVERIFY(!text->hasSelection());
-    // A page, the end of it all, and back: what is at the cursor is in sight.
+    // A page, the end of it all, and back: the cursor is visible.
     Window::key(Qt::Key_PageDown, Qt::ShiftModifier);
     Window::key(Qt::Key_PageDown, Qt::ShiftModifier);
     QVERIFY(text->topRow() > 0);
@@ -112,11 +112,11 @@ class TestOutputSelection : public QObject {
     QTRY_VERIFY2(output->bar()->inSight().startsWith("lines 1 to "), qPrintable(output->bar()->inSight()));
     output->toggleFold();
     const auto last = [&] {
-      return QString("to %1 in sight").arg(output->scrolling()->rowsInSight().second + 1);
+      return QString("to %1 visible").arg(output->scrolling()->rowsInSight().second + 1);
     };
     QTRY_VERIFY2(output->bar()->inSight().endsWith(last()), qPrintable(output->bar()->inSight()));
     output->scrolling()->scrollToEnd();
-    QVERIFY2(output->bar()->inSight().endsWith(" to 5,000 in sight"), qPrintable(output->bar()->inSight()));
+    QVERIFY2(output->bar()->inSight().endsWith(" to 5,000 visible"), qPrintable(output->bar()->inSight()));
     // One that has its whole height shows all.
     Window small({codeCell("a", "run()", json::array({stream(stepLines(300))}), 1)});
     output = small.output<TextOutput>();

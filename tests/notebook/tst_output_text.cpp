@@ -130,25 +130,25 @@ class TestOutputText : public QObject {
     row("spans", "<table><tr><td colspan=30000 rowspan=2>a</table>",
         "<table><tr><td colspan=\"50\" rowspan=\"2\">a</td></tr></table>");
     const QString fold =
-        "<div><div><a href=\"tapedeck-fold:%1\" title=\"%2 what belongs to it (Enter)\">%3\u00a0"
-        "<b>%4</b></a></div>";
-    const QString folded = fold.arg(0).arg("Show", "\u25b8", "a") + "</div>";
+        "<div><div><a href=\"tapedeck-fold:%1\" title=\"%2 this section "
+        "(Enter)\">%3\u00a0<b>%4</b></a></div>";
+    const QString folded = fold.arg(0).arg("Expand", "\u25b8", "a") + "</div>";
     const QString body = "<div style=\"margin-left:18px\">";
     row("details", "<details><summary>a</summary>b<p>b</p></details>c", folded + "c");
     row("open details", "<details open><summary>a</summary>b</details>c",
-        fold.arg(0).arg("Hide", "\u25be", "a") + body + "b</div></div>c");
+        fold.arg(0).arg("Collapse", "\u25be", "a") + body + "b</div></div>c");
     row("details in details",
         "<details open><summary>a</summary><details><summary>b</summary>x</details>c</details>d",
-        fold.arg(0).arg("Hide", "\u25be", "a") + body + fold.arg(1).arg("Show", "\u25b8", "b") +
+        fold.arg(0).arg("Collapse", "\u25be", "a") + body + fold.arg(1).arg("Expand", "\u25b8", "b") +
             "</div>c</div></div>d");
     row("details in what is folded", "<details><summary>a</summary><details>x</details>y</details>z",
         folded + "z");
     row("details without a summary", "<details>x</details>y",
-        fold.arg(0).arg("Show", "\u25b8", "Details") + "</div>y");
+        fold.arg(0).arg("Expand", "\u25b8", "Details") + "</div>y");
     row("details that do not end", "<details><summary>a</summary>b", folded);
     row("a link in a summary", "<details><summary><a href='http://h'>a</a></summary>b</details>", folded);
     row("an end in details", "<div><details open><summary>a</summary></div>b</details>c</div>d",
-        "<div>" + fold.arg(0).arg("Hide", "\u25be", "a") + body + "b</div></div>c</div>d");
+        "<div>" + fold.arg(0).arg("Collapse", "\u25be", "a") + body + "b</div></div>c</div>d");
     row("an end without details", "a</details></summary>b", "ab");
     row("a summary alone", "<summary>a</summary>b", "<div><b>a</b></div>b");
     row("a link like a fold's", "<a href='tapedeck-fold:0'>a</a>", "<a>a</a>");
@@ -187,7 +187,7 @@ class TestOutputText : public QObject {
       QString clean = sanitizeHtml(html).html;
       QVERIFY2(!clean.contains("<script", Qt::CaseInsensitive), qPrintable(html));
       QVERIFY2(!clean.contains("<iframe", Qt::CaseInsensitive), qPrintable(html));
-      // What stands in the quotes of these is text.
+      // The text in the quotes of these is text.
       static const QRegularExpression quoted("(style|alt|title|class)=\"[^\"]*\"");
       static const QRegularExpression reaching("<[^<>]*(src=.?http|href=.?javascript|url\\(|onclick)");
       clean.remove(quoted);
@@ -244,7 +244,7 @@ class TestOutputText : public QObject {
     QVERIFY(sanitizeSvg("<html/>", &error).isEmpty());
     QCOMPARE(error, "it begins with <html>, not with <svg>");
     QVERIFY(sanitizeSvg("<svg>\n<g>", &error).isEmpty());
-    QCOMPARE(error, "it is not correct XML, premature end of document (line 2)");
+    QCOMPARE(error, "it is not well-formed XML, premature end of document (line 2)");
     QVERIFY(sanitizeSvg("", &error).isEmpty());
   }
 

@@ -180,7 +180,7 @@ class TestPictureBounds : public QObject {
     QFETCH(bool, byKey);
     Window window(cellWith({display({{"image/png", largePicture(8000, 8000)}})}));
     auto* image = window.output<ImageOutput>();
-    QCOMPARE(image->told(), "This picture has 8,000 by 8,000 pixels: too many to show without being asked.");
+    QCOMPARE(image->told(), "This picture has 8,000 by 8,000 pixels: too many to show automatically.");
     QVERIFY(!image->held());
     QToolButton* button = image->showButton();
     QVERIFY(button && button->isVisible() && image->rect().contains(button->geometry()));
@@ -276,7 +276,7 @@ class TestPictureBounds : public QObject {
     const std::string base64 = bytes.toBase64().toStdString();
     QString error;
     QCOMPARE(!decodePicture(bytes, &error).isNull(), shown);
-    if (!shown) QCOMPARE(error, "it is no PNG, JPEG, GIF or BMP");
+    if (!shown) QCOMPARE(error, "it is not a PNG, JPEG, GIF or BMP");
     const std::string data = "<img src='data:image/png;base64," + base64 + "'>text";
     json attached = markdownCell("m", "![a](attachment:a.png)");
     attached["attachments"] = {{"a.png", {{"image/png", base64}}}};

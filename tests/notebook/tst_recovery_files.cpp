@@ -146,7 +146,7 @@ class TestRecoveryFiles : public QObject {
       write(entries[0].file, first);
       QVERIFY2(pendingRecoveries().isEmpty(), first);
     }
-    // A notebook that was cut off can be told when it is opened.
+    // A truncated notebook is recognised when it is opened.
     write(entries[0].file, whole.left(header + 20));
     QCOMPARE(pendingRecoveries().size(), 1);
     Document document;
@@ -397,7 +397,7 @@ class TestRecoveryFiles : public QObject {
     QVERIFY(!QFile::exists(entry.file));
     QCOMPARE(contents(writer.file()), kept);
     QVERIFY2(pendingRecoveries().isEmpty(), "it is this process' own now");
-    // Two that want it: the second one is told.
+    // Two that want it: the second one gets an error.
     Document other;
     RecoveryWriter second(&other);
     QVERIFY(!second.adopt(entry));

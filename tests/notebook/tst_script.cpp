@@ -158,9 +158,9 @@ class TestScript : public QObject {
       return QString("none");
     };
     QCOMPARE(refusal("x = 1\ny = '\xff'\n"),
-             "program.py is no Python program in UTF-8: line 2 has bytes that are no letters.");
+             "program.py is not a Python program in UTF-8: line 2 has invalid bytes.");
     QCOMPARE(refusal(QByteArray("x\n\n\0y\n", 6)),
-             "program.py is no Python program: line 3 has a zero byte.");
+             "program.py is not a Python program: line 3 has a zero byte.");
   }
 };
 

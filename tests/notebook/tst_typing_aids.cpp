@@ -1,4 +1,4 @@
-// What helps while one types: brackets and quotes that close, and names that are offered.
+// Typing aids: brackets and quotes that close, and names that are offered.
 #include <QListWidget>
 #include <QSignalSpy>
 
@@ -163,7 +163,7 @@ class TestTypingAids : public QObject {
     window.key(Qt::Key_Down);
     window.key(Qt::Key_Return);
     QCOMPARE(window.document.cell(1).source, "lr\nelse\nlr_decay");
-    // Half a name is completed where one types on.
+    // Half a name is completed as the user types on.
     window.key(Qt::Key_Return);
     window.type("lr");
     QTRY_VERIFY(popup->isVisible());

@@ -17,7 +17,7 @@ class TestPlotsImages : public QObject {
     large.width = large.height = 16'384;
     window.put({lies, damaged, large});
     const char* const sentences[] = {
-        "Image 0 is no PNG of 4000×4 pixels.", "Image 0 is no PNG of 8×4 pixels.",
+        "Image 0 is not a PNG of 4000×4 pixels.", "Image 0 is not a PNG of 8×4 pixels.",
         "1 of 16384×16384 pixels are more than the 32 million that can be shown."};
     for (int name = 0; name < 3; ++name) {
       window.view.pictures()->choice()->setCurrentIndex(name);

@@ -51,7 +51,7 @@ class TestPlotsPictures : public QObject {
     QCOMPARE(changed.size(), 1);
     window.put(histograms(1));
     window.add("loss", 5, falling);
-    QCOMPARE(window.view.page(), PlotsPage::curves);  // nobody chose
+    QCOMPARE(window.view.page(), PlotsPage::curves);  // the user chose none
   }
 
   void aNewSessionBeginsWithCurvesAgain() {
@@ -216,9 +216,9 @@ class TestPlotsPictures : public QObject {
     window.source.pictures.insert(window.source.pictures.end(), {later, bars});
     window.source.status.pictures += 2;
     window.source.sendStatus();
-    QTRY_COMPARE(window.images()->caption(), QStringLiteral("step 9 · 8×4 · 3 other steps had to go"));
+    QTRY_COMPARE(window.images()->caption(), QStringLiteral("step 9 · 8×4 · 3 other steps were dropped"));
     window.view.setPage(PlotsPage::histograms);
-    QCOMPARE(window.ridges()->drawing().summary(), QStringLiteral("7 steps · 3 others had to go"));
+    QCOMPARE(window.ridges()->drawing().summary(), QStringLiteral("7 steps · 3 others were dropped"));
   }
 
   void nothingIsCutOffWhereThereIsLittleRoom() {

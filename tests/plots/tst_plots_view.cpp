@@ -135,7 +135,7 @@ void TestPlotsView::theLogAxisShowsGapsAndSaysSo() {
   QCOMPARE(curve.runs[1].size(), 8u);
   QVERIFY(std::abs(curve.runs[0][4].y() - std::log10(std::exp(-2.0))) < 1e-12);
   QCOMPARE(window.view.chart()->notice(),
-           QStringLiteral("3 of 40 points of “loss” are ≤ 0: a log axis has no place for them."));
+           QStringLiteral("3 of 40 points of “loss” are ≤ 0: a log axis can't show them."));
   keep(&window.view, "plots_log");
   QTest::keyClick(window.view.canvas(), Qt::Key_L);
   window.settle();
@@ -251,7 +251,7 @@ void TestPlotsView::marksValuesThatAreLost() {
   empty.show();
   empty.add("nothing", 5, [](int) { return std::nan(""); });
   QCOMPARE(empty.view.chart()->curves()[0].lost.size(), 5u);
-  // The newest stands on the plot's edge, and is as whole there as the others.
+  // The newest is on the plot's edge, and is as complete there as the others.
   const QImage picture = empty.viewport()->grab().toImage();
   const auto inked = [&](double step) {
     const QPoint right = empty.at(step, empty.view.chart()->yShown().from) + QPoint(1, -13);

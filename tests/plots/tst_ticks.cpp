@@ -1,4 +1,4 @@
-// Places and labels on the plots' axes: at least three for any range, alike, and each saying where it stands.
+// Places and labels on the plots' axes: at least three for any range, alike, and each saying where it is.
 #include <QSet>
 #include <QTest>
 #include <cmath>

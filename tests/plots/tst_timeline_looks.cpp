@@ -1,4 +1,4 @@
-// What the timeline shows of its rows: columns as wide as what stands in them, a filter that says what it
+// What the timeline shows of its rows: columns as wide as their contents, a filter that says what it
 // takes, a theme that is switched live.
 #include <QSettings>
 #include <QTemporaryDir>
@@ -100,13 +100,13 @@ class TestTimelineLooks : public QObject {
                              RecordsModel::Name, RecordsModel::DType, RecordsModel::Device})
       QTRY_VERIFY2(window.fits(1'234'566, column),
                    qPrintable(window.cell(1'234'566, column).data().toString()));
-    // Shapes end in sight, with their result.
+    // The ends of shapes are visible, with their result.
     const QTableView* table = window.table();
     QVERIFY(window.fits(1'234'566, RecordsModel::Shapes) ||
             table->columnViewportPosition(RecordsModel::Shapes) + table->columnWidth(RecordsModel::Shapes) <=
                 table->viewport()->width());
     QVERIFY(table->columnWidth(RecordsModel::Shapes) >= 90);
-    // Number, op and duration are in sight without scrolling.
+    // Number, op and duration are visible without scrolling.
     for (const int column : {RecordsModel::Number, RecordsModel::Op, RecordsModel::Duration})
       QVERIFY(window.table()->columnViewportPosition(column) + window.table()->columnWidth(column) <=
               window.table()->viewport()->width());

@@ -354,7 +354,7 @@ class TestCodec : public QObject {
     json tile = json::from_cbor(encode(1, Reply(Tile{})));
     tile["body"]["values"] = json::binary({1, 2, 3});
     QCOMPARE(refusal<Reply>(json::to_cbor(tile)),
-             "tile: field 'values' has 3 bytes, which is no multiple of 8");
+             "tile: field 'values' has 3 bytes, which is not a multiple of 8");
   }
 
   void nested_fields_are_named_with_their_place() {
@@ -392,8 +392,8 @@ class TestCodec : public QObject {
   void keys_that_come_twice_are_refused() {
     // {"a": 1, "a": 2}
     QCOMPARE(refusal({0xa2, 0x61, 'a', 1, 0x61, 'a', 2}), "no message: keys are out of order at byte 4");
-    QCOMPARE(refusal({0xa1, 1, 2}), "no message: a key is no text at byte 1");
-    QCOMPARE(refusal({0xa1, 0xf5, 2}), "no message: a key is no text at byte 1");
+    QCOMPARE(refusal({0xa1, 1, 2}), "no message: a key is not a string at byte 1");
+    QCOMPARE(refusal({0xa1, 0xf5, 2}), "no message: a key is not a string at byte 1");
     QCOMPARE(refusal({0x01, 0x02}), "no message: 1 bytes follow the message, at byte 1");
     QCOMPARE(refusal({}), "no message: the bytes end too early at byte 0");
   }
@@ -401,7 +401,7 @@ class TestCodec : public QObject {
   void null_is_the_one_simple_value_beside_truth_and_numbers() {
     QCOMPARE(refusal({0xf6}), "no message: a map is due, not null");
     QCOMPARE(refusal({0xf7}), "no message: a value of no known kind at byte 0");
-    QCOMPARE(refusal({0xa1, 0xf6, 2}), "no message: a key is no text at byte 1");
+    QCOMPARE(refusal({0xa1, 0xf6, 2}), "no message: a key is not a string at byte 1");
   }
 
   void a_record_as_json_has_the_same_names() {

@@ -87,7 +87,7 @@ class TestCondition : public QObject {
         {"op:matmul and", 13, "There is nothing after \"and\"."},
         {"or x", 0, "There is nothing before \"or\"."},
         {"(nan(out)", 9, "A closing parenthesis is missing."},
-        {"nan(out))", 8, "There is no parenthesis that this one closes."},
+        {"nan(out))", 8, "This parenthesis closes nothing."},
         {"x ()", 3, "There is nothing between the parentheses."},
         {"nana(out)", 0,
          "There is no function \"nana\"; there are nan, inf, zeros, max, min, mean, sum, norm and "
@@ -95,13 +95,13 @@ class TestCondition : public QObject {
         {"nan(foo)", 4, "There is no tensor \"foo\"; there are out, out0, in, in0, grad, grad0 and any."},
         {"max(out)", 8, "A comparison is missing: max(out) > 1000."},
         {"max(out) >", 10, "A number is missing."},
-        {"max(out) > 10%", 11, "A share of the elements goes with nan, inf and zeros alone."},
+        {"max(out) > 10%", 11, "A percentage of the elements needs nan, inf or zeros."},
         {"out.shap == in0.shape", 4, "A tensor has no \"shap\"; it has size, bytes, rank, shape and dtype."},
         {"out.shape > (3)", 0, "Shapes and dtypes are compared with == and !=."},
         {"out.shape == 3", 0, "A shape is compared with a shape, a dtype with a dtype."},
         {"opp:matmul", 0,
          "There is no part \"opp\"; there are op, kind, scope, cell, file, name, is, dtype, reads, writes, "
-         "shape and line. Quotes make a word of it."},
+         "shape and line. Quotes turn it into a word."},
         {"op == 3", 0,
          "\"op\" has a meaning of its own in conditions, without spaces: op:… or op=…; a Python variable of "
          "that "
@@ -112,13 +112,14 @@ class TestCondition : public QObject {
          "\"forward\" has a meaning of its own in conditions; a Python variable of that name can't be asked "
          "for."},
         {"step == a.b", 9,
-         "What a Python name is compared with is a number, a string, True, False, a name or a quantity."},
-        {"mode < \"a\"", 0, "Strings are compared with == and != alone."},
+         "A Python name can be compared with a number, a string, True, False, a name or a quantity."},
+        {"mode < \"a\"", 0, "Strings can only be compared with == and !=."},
         {"mode == \"a", 10, "A closing quote is missing."},
-        {"step % 0 == 1", 0, "The remainder of a division by 0."},
+        {"step % 0 == 1", 0, "The divisor must not be 0."},
         {"step % 3", 8, "A comparison is missing: step % 100 == 0."},
         {"30 == step", 0, "A comparison begins with a name or a quantity: step == 30, max(out) > 10."},
-        {"True == warm", 0, "True is no name of a variable: a comparison begins with one, warm == True."},
+        {"True == warm", 0,
+         "True is not the name of a variable: a comparison begins with one, warm == True."},
         {"duration>3", 10, "A duration needs its unit: ns, us, ms or s."},
         {"duration>3min", 10, "A duration's unit is ns, us, ms or s."},
         {"line:12-7", 0, "The last line comes before the first one."},
@@ -191,7 +192,7 @@ class TestCondition : public QObject {
     QCOMPARE(error("step == 30 and stp == 3"), std::string("There is no Python name \"stp\" here."));
     QCOMPARE(
         error("mode < 3"),
-        std::string("The Python name \"mode\" holds a string: strings are compared with == and != alone."));
+        std::string("The Python name \"mode\" holds a string: strings can only be compared with == and !=."));
     QCOMPARE(error("mode % 3 == 1"),
              std::string("The Python name \"mode\" holds a string, which no number is compared with."));
     // A quantity beside a name, on either side.
@@ -234,7 +235,7 @@ class TestCondition : public QObject {
     for (const std::string& text : samples)
       for (std::size_t length = 0; length <= text.size(); ++length) {
         check(text.substr(0, length));
-        // While somebody types one of them from left to right, it is never wrong.
+        // While the user types one of them from left to right, it is never wrong.
         if (length < text.size() && problem(text.substr(0, length)).position < length)
           QVERIFY2(text[length] != ' ', text.substr(0, length).c_str());
       }

@@ -111,6 +111,25 @@ class TestRecordFilter : public QObject {
     QVERIFY(!finds("is:done", record));
   }
 
+  void bookmarks_are_known_by_number() {
+    Record record = a_record();
+    record.number = 7;
+    const std::vector<std::uint64_t> marked{3, 7, 90};
+    const auto marks = [&](const char* text) { return matches(parse_filter(text), record, {}, marked); };
+    QVERIFY(marks("bookmarked"));
+    QVERIFY(marks("matmul bookmarked"));
+    QVERIFY(marks("matmul and not (bookmarked and failed)"));
+    QVERIFY(!marks("not bookmarked"));
+    QVERIFY(!marks("bookmarked and op:add"));
+    record.number = 8;
+    QVERIFY(!marks("bookmarked"));
+    QVERIFY(!finds("bookmarked", record));
+    QVERIFY(asks_for_bookmarks(parse_filter("add or not bookmarked")));
+    // Quotes make a word of it.
+    QVERIFY(!asks_for_bookmarks(parse_filter("\"bookmarked\"")));
+    QCOMPARE(filter_problem("bookmarked"), std::string());
+  }
+
   // What does not fit the language is looked for word by word; what only ends too early means what is there.
   void unfinished_texts_mean_what_is_there() {
     QVERIFY(finds("matmul and"));
@@ -124,7 +143,7 @@ class TestRecordFilter : public QObject {
     QVERIFY(!finds("matmul )"));
     QVERIFY(finds("or"));  // a word of "forward op"
     QVERIFY(filter_problem("matmul and").empty());
-    QVERIFY(filter_problem("matmul )").ends_with("The text is looked for word by word."));
+    QVERIFY(filter_problem("matmul )").ends_with("The text is searched for word by word."));
   }
 
   void what_is_not_recorded_is_refused_with_a_sentence() {
@@ -139,7 +158,7 @@ class TestRecordFilter : public QObject {
     }
     for (const char* text :
          {"step == 30", "matmul and mode != 'train'", "max(out) > limit", "step % 3 == 1 or relu"}) {
-      QVERIFY2(filter_problem(text).find("Python names are for breakpoints") != std::string::npos, text);
+      QVERIFY2(filter_problem(text).find("they work in breakpoints only") != std::string::npos, text);
       QVERIFY2(filter_problem(text).find("is not recorded") != std::string::npos, text);
     }
     QVERIFY(!finds("step == 30"));

@@ -204,7 +204,7 @@ class CommandLine(unittest.TestCase):
         for given in ("abc", "0", "1 2"):
             refused = run([str(self.program), "--attach", *given.split()], QT_QPA_PLATFORM="offscreen")
             self.assertEqual(refused.returncode, 2, refused.stderr)
-            self.assertIn(f'"{given}" is no process number', refused.stderr)
+            self.assertIn(f'"{given}" is not a process ID', refused.stderr)
 
 
 class RunPrograms(unittest.TestCase):

@@ -1,4 +1,4 @@
-// A session that is not there: records and tensors that the test made, answered as the debug server would.
+// A fake session: records and tensors that the test made, answered as the debug server would.
 #pragma once
 
 #include <QTimer>
@@ -241,7 +241,7 @@ class FakeSession : public inspector::Source {
     for (const Record& record : records)
       if (record.number >= find.first && record.number <= status.records &&
           find.backward.value_or(asSeen(record).backward) == asSeen(record).backward &&
-          matches(parse_filter(find.filter), asSeen(record), find.labels))
+          matches(parse_filter(find.filter), asSeen(record), find.labels, find.bookmarked))
         found.runs.insert(found.runs.end(), {record.number, record.number});
     return found;
   }

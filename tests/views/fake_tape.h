@@ -114,6 +114,24 @@ inline std::vector<protocol::Record> noisySquareTape() {
   return t.records;
 }
 
+/// The sample "Noisy square": its gradient reads a constant, and adds a number that reads nothing.
+inline std::vector<protocol::Record> noisyGradientTape() {
+  using protocol::RecordKind;
+  FakeTape t;
+  const auto op = RecordKind::op;
+  const auto x = t.tensor(1, {}, "2"), y = t.tensor(11, {}, "4"), slope = t.tensor(24, {}, "4.6");
+  t.add(RecordKind::custom, "noisy_square", {x}, {y}).custom_gradient = true;
+  t.add(op, "multiply", {x, x}, {y}, 1);
+  t.add(RecordKind::playback, "gradient", {y}, {slope});
+  t.add(RecordKind::vjp, "noisy_square", {t.tensor(20, {}, "1")}, {slope}, 3).forward = 1;
+  t.records.back().custom_gradient = true;
+  t.add(op, "multiply", {t.tensor(3, {}, "2"), t.tensor(20, {}, "1")}, {t.tensor(21, {}, "2")}, 4);
+  t.add(op, "multiply", {t.tensor(21, {}, "2"), x}, {t.tensor(22, {}, "4")}, 4);
+  t.add(op, "random_uniform", {}, {t.tensor(23, {}, "0.6")}, 4);
+  t.add(op, "add", {t.tensor(22, {}, "4"), t.tensor(23, {}, "0.6")}, {slope}, 4);
+  return t.records;
+}
+
 /// A chain of `count` ops on one tape, with a side branch now and then.
 inline std::vector<protocol::Record> longTape(int count) {
   FakeTape t;

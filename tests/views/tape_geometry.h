@@ -38,7 +38,7 @@ inline QString nameOf(const TapeGraph& graph, const GraphEdge& edge) {
   return nameOf(graph, edge.from) + QStringLiteral(" → ") + nameOf(graph, edge.to);
 }
 
-/// What two nodes stand on each other, or a node on a label; empty: none.
+/// Which two nodes overlap, or which node overlaps a label; empty: none.
 inline QString overlap(const TapeGraph& graph, const GraphLayout& layout) {
   std::map<std::pair<int, int>, int> cells;
   for (std::size_t i = 0; i < layout.nodes.size(); ++i) {
@@ -128,7 +128,7 @@ inline QString misread(const TapeGraph& graph, const GraphLayout& layout) {
   return {};
 }
 
-/// The first VJP that does not stand in the row of its op, to the right of it; empty: none. Of a custom
+/// The first VJP that is not in the row of its op, to the right of it; empty: none. Of a custom
 /// gradient's framed ops it is the row where the result leaves.
 inline QString unpaired(const TapeGraph& graph, const GraphLayout& layout) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

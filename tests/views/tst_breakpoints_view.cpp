@@ -1,6 +1,8 @@
 // The panel of breakpoints without a session: what becomes of what is typed into its form.
+#include <QComboBox>
 #include <QLineEdit>
 #include <QTreeWidget>
+#include <QWheelEvent>
 
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoints_view.h"
@@ -102,6 +104,61 @@ class BreakpointsViewTest : public QObject {
     window.model.remove(window.breakpoint(0).id);
     QCOMPARE(window.breakpoint().target, std::string("exp"));
     QCOMPARE(window.target()->text(), QString("exp"));
+  }
+
+  // A panel is as low as the window makes it, whatever its layout would need.
+  void theTextOfALogIsSeenInALowAndNarrowPanel() {
+    QWidget frame;
+    BreakpointsWindow window;
+    window.view.setParent(&frame);
+    static_cast<QWidget&>(window.view).show();
+    frame.resize(220, 140);
+    window.view.setGeometry(frame.rect());
+    frame.show();
+    frame.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&frame, tapedeck::patience));
+    window.view.list()->setFocus();
+    window.add(Qt::Key_P);
+    auto* action = window.view.findChild<QComboBox*>("breakpointAction");
+    action->setFocus();
+    window.press(Qt::Key_Down);
+    QLineEdit* text = window.field("breakpointText");
+    QVERIFY(window.breakpoint().action == protocol::BreakpointAction::log);
+    const auto in_sight = [&](const QWidget* field) {
+      return field->isVisible() && field->visibleRegion().boundingRect().height() == field->height() &&
+             field->height() >= field->fontMetrics().height();
+    };
+    QTRY_VERIFY(in_sight(text));
+    // By keys to the other fields and back.
+    text->setFocus();
+    for (int i = 0; i < 3; ++i) window.press(Qt::Key_Tab, Qt::ShiftModifier);
+    QTRY_VERIFY(in_sight(QApplication::focusWidget()));
+    QCOMPARE(QApplication::focusWidget()->objectName(), QString("breakpointCondition"));
+    for (int i = 0; i < 3; ++i) window.press(Qt::Key_Tab);
+    QTRY_VERIFY(text->hasFocus() && in_sight(text));
+    QVERIFY(!window.view.list()->visibleRegion().isEmpty());
+  }
+
+  // Over a field it would make a log a stop, whose text is not shown.
+  void theWheelChangesNoFieldOfTheForm() {
+    BreakpointsWindow window;
+    window.add(Qt::Key_P);
+    auto* action = window.view.findChild<QComboBox*>("breakpointAction");
+    action->setFocus();
+    window.press(Qt::Key_Down);
+    QVERIFY(window.breakpoint().action == protocol::BreakpointAction::log);
+    for (const char* name : {"breakpointAction", "breakpointFromHit"}) {
+      auto* field = window.view.findChild<QWidget*>(name);
+      const QPointF middle = QRectF(field->rect()).center();
+      for (const int turn : {120, -120, -120}) {
+        QWheelEvent wheel(middle, field->mapToGlobal(middle), {}, QPoint(0, turn), Qt::NoButton,
+                          Qt::NoModifier, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(field, &wheel);
+      }
+    }
+    QVERIFY(window.breakpoint().action == protocol::BreakpointAction::log);
+    QCOMPARE(window.breakpoint().from_hit, std::uint64_t{1});
+    QVERIFY(window.field("breakpointText")->isVisible());
   }
 
   void whatNeedsNoNameIsOnAtOnce() {

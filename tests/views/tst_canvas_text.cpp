@@ -134,7 +134,7 @@ class CanvasTextTest : public QObject {
   void charactersOfOtherFontsAreNoBoxes() {
     Written canvas;
     prepare(canvas);
-    canvas.text = QString(QChar(0xE123));  // of nobody
+    canvas.text = QString(QChar(0xE123));  // private use
     const QImage box = canvas.picture();
     for (const char* text : {"ᵀ", "∂", "→", "·", "×", "Ж", "⛔", "🎉"}) {
       canvas.text = QString::fromUtf8(text);

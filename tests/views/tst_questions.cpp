@@ -101,7 +101,7 @@ class TestQuestions : public QObject {
       panels.why.ask(protocol::Question::birth);
       QVERIFY(panels.why.asking());
       QVERIFY(panels.whyView->sentence()->text().contains("Cancel, or Esc in this panel, stops it."));
-      // The question takes the keyboard from nobody: Esc elsewhere is about something else.
+      // The question does not take the focus: Esc elsewhere is about something else.
       QCOMPARE(QApplication::focusWidget(), panels.elsewhere);
       QTest::keyClick(panels.elsewhere, Qt::Key_Escape);
       QVERIFY(panels.why.asking());

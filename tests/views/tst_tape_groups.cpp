@@ -182,7 +182,7 @@ class TapeGroupsTest : public QObject {
     auto* const field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
     QVERIFY(field);
     QTest::keyClicks(field, QStringLiteral("batch_norm block_7/"));
-    QCOMPARE(count(), QStringLiteral("2 hits"));  // the op and its VJP
+    QCOMPARE(count(), QStringLiteral("2 matches"));  // the op and its VJP
     QVERIFY(!canvas().marks().empty());
     QVERIFY(canvas().marks().at(static_cast<std::size_t>(find(QStringLiteral("block × 16")))) & hit_mark);
     press(Qt::Key_Return);
@@ -197,7 +197,7 @@ class TapeGroupsTest : public QObject {
     QTRY_COMPARE(walked().record, RecordNumber(31));
     QCOMPARE(window_->session.cursor(), RecordNumber(132));
     QTest::keyClicks(field, QStringLiteral(" nowhere"));
-    QCOMPARE(count(), QStringLiteral("no hit"));
+    QCOMPARE(count(), QStringLiteral("no match"));
     press(Qt::Key_Escape);
     QVERIFY(!field->isVisible());
     QVERIFY(canvas().hasFocus());
@@ -241,7 +241,7 @@ class TapeGroupsTest : public QObject {
   void theMapMovesTheView() {
     open(residualNetwork(16), 132);
     press(Qt::Key_F);
-    QVERIFY(canvas().minimapRect().isNull());  // all is in sight
+    QVERIFY(canvas().minimapRect().isNull());  // all is visible
     press(Qt::Key_O, Qt::ShiftModifier);
     QTRY_COMPARE(laid().graph.nodes.size(), laid().whole.nodes.size());
     Camera near;
@@ -270,7 +270,7 @@ class TapeGroupsTest : public QObject {
     QVERIFY(detailLevel(canvas().camera().zoom) != DetailLevel::boxes);
     const int group = find(QStringLiteral("block × 16"));
     QVERIFY(node(group).odd);
-    QCOMPARE(nodeText(node(group)).state, QStringLiteral("NaN/Inf"));
+    QCOMPARE(nodeText(node(group)).state, QStringLiteral("NaN/inf"));
     QVERIFY(window_->painted());
     const QImage image = canvas().grabFramebuffer();
     const QRectF rect = canvas().nodeRect(group);
@@ -301,13 +301,13 @@ class TapeGroupsTest : public QObject {
     press(Qt::Key_X);
     QTRY_VERIFY2(summary->text().contains(QStringLiteral("NaN or infinity in 1 of ")),
                  qPrintable(summary->text()));
-    QVERIFY2(summary->text().contains(QStringLiteral("could not be had")), qPrintable(summary->text()));
+    QVERIFY2(summary->text().contains(QStringLiteral("could not be computed")), qPrintable(summary->text()));
     QTRY_VERIFY(node(find(QStringLiteral("block × 16"))).odd);
     QVERIFY(!node(find(QStringLiteral("∂ block × 16"))).odd);
     // The search finds it.
     press(Qt::Key_F, Qt::ControlModifier);
     QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("nan inf"));
-    QCOMPARE(count(), QStringLiteral("1 hit"));
+    QCOMPARE(count(), QStringLiteral("1 match"));
     press(Qt::Key_Return);
     QTRY_VERIFY(canvas().walkedNode() >= 0 && walked().record == RecordNumber(43));
     // Pressed while it runs, it stops.

@@ -31,6 +31,7 @@ TapeGraph graphOf(const std::vector<protocol::Record>& records, RecordNumber cur
 std::vector<protocol::Record> programs(int program) {
   return program == 0   ? regressionTape()
          : program == 1 ? noisySquareTape()
+         : program == 4 ? noisyGradientTape()
          : program == 2 ? longTape(60)
                         : randomTape(7);
 }
@@ -119,6 +120,7 @@ class TapeLayoutTest : public QObject {
     QTest::newRow("noisy square") << 1;
     QTest::newRow("long") << 2;
     QTest::newRow("played back") << 3;
+    QTest::newRow("noisy gradient") << 4;
   }
   void theWayBackMirrorsTheWayThere() {
     QFETCH(int, program);
@@ -143,6 +145,20 @@ class TapeLayoutTest : public QObject {
     }
     // Both feet on one row.
     QCOMPARE(layout.frames[0].rect.bottom(), layout.frames[1].rect.bottom());
+  }
+
+  // A constant beside the frame once drove what came then far to the right, and no frame was drawn.
+  void aConstantBesideItsFrameDrivesNothingAway() {
+    const TapeGraph graph = graphOf(noisyGradientTape());
+    const GraphLayout layout = layoutTapeGraph(graph);
+    QCOMPARE(layout.frames.size(), std::size_t(2));
+    const int vjp = graph.nodeOf(4);
+    const int column = layout.cells[static_cast<std::size_t>(vjp)].column;
+    for (const RecordNumber record : {5, 6, 7, 8}) {
+      const auto node = static_cast<std::size_t>(graph.nodeOf(record));
+      QCOMPARE(graph.nodes[node].group, vjp);
+      QVERIFY2(std::abs(layout.cells[node].column - column) <= 1, qPrintable(graph.nodes[node].op));
+    }
   }
 
   void noRandomTapeCanBeMisread() {

@@ -2,6 +2,8 @@
 // ends.
 #include <unistd.h>
 
+#include <QLabel>
+#include <QScopeGuard>
 #include <QSemaphore>
 #include <QSignalSpy>
 #include <QSvgRenderer>
@@ -9,6 +11,7 @@
 #include <QThreadPool>
 #include <atomic>
 
+#include "inspector/model/format.h"
 #include "inspector/panels/tape/node_style.h"
 #include "tape_window.h"
 #include "tests/test_program.h"
@@ -122,7 +125,7 @@ class TapeViewTest : public QObject {
     QCOMPARE(kept.readAll(), svg);
     QVERIFY(now.readAll() != svg);
     ended.clear();
-    // Where it can not be written the view says so, and the window lives on without it.
+    // Where it can't be written the view says so, and the window works on without it.
     window.view->exportSvg(folder.filePath(QStringLiteral("missing/tape.svg")));
     QTRY_COMPARE(ended.size(), 1);
     QVERIFY(!ended[0][1].toString().isEmpty());
@@ -132,7 +135,7 @@ class TapeViewTest : public QObject {
   }
 
   void closingWaitsForNoLayout() {
-    // One thread, which somebody else has: the layout can not end before that one lets it go.
+    // One thread, which is taken: the layout can't end before it is free.
     QThreadPool& pool = *QThreadPool::globalInstance();
     pool.waitForDone();
     const int threads = pool.maxThreadCount();
@@ -148,6 +151,74 @@ class TapeViewTest : public QObject {
     pool.waitForDone();  // what was under way ends by itself
     pool.setMaxThreadCount(threads);
     QVERIFY(!waited);
+  }
+
+  // The thread that lays out is busy with something else.
+  void aLongLayoutIsAnnouncedAndNothingWaitsForIt() {
+    QThreadPool& pool = *QThreadPool::globalInstance();
+    pool.waitForDone();
+    const int threads = pool.maxThreadCount();
+    pool.setMaxThreadCount(1);
+    QSemaphore go;
+    pool.start([&] { go.acquire(); });
+    const auto release = qScopeGuard([&] {
+      go.release();
+      pool.waitForDone();
+      pool.setMaxThreadCount(threads);
+    });
+    TapeWindow window(longTape(1000));  // a longer one's graph is made by that thread, too
+    const auto* summary = window.view->findChild<QLabel*>(QStringLiteral("tapeSummary"));
+    QVERIFY(summary);
+    window.runTo(0);
+    QTRY_VERIFY(!window.view->model()->graph().empty());
+    const auto announced = [&] {
+      return QStringLiteral("laying out %1 nodes …")
+          .arg(countText(static_cast<quint64>(window.view->model()->graph().nodes.size())));
+    };
+    QTRY_VERIFY2(summary->text().contains(announced()), qPrintable(summary->text()));
+    QVERIFY(window.view->model()->graph().nodes.size() > 500);
+    QVERIFY(!window.canvas()->laidOut());
+    // Meanwhile it is painted, and keys arrive.
+    QVERIFY(window.painted());
+    QTest::keyClick(window.canvas(), Qt::Key_G);
+    QVERIFY(window.canvas()->legendShown());
+    QVERIFY(!window.canvas()->laidOut());
+    go.release();
+    QTRY_VERIFY_WITH_TIMEOUT(window.canvas()->laidOut(), tapedeck::patience);
+    QTRY_VERIFY2(!summary->text().contains(QStringLiteral("laying out")), qPrintable(summary->text()));
+    QCOMPARE(window.canvas()->laidOut()->whole.nodes.size(), window.view->model()->graph().nodes.size());
+  }
+
+  void bookmarksHaveAFlagAndTheirNotes() {
+    TapeWindow window(noisySquareTape());
+    window.runTo(0);
+    QTRY_VERIFY(window.session.cursor());
+    window.session.setCursor(5);
+    QVERIFY(window.shows(5));
+    QVERIFY(window.painted());
+    const QImage before = window.canvas()->grabFramebuffer();
+    window.canvas()->setBookmarks({{5, QStringLiteral("halves it")}, {3, QString()}});
+    QCOMPARE(window.canvas()->bookmarkText(window.nodeOf(5)), QStringLiteral("bookmark: halves it"));
+    QCOMPARE(window.canvas()->bookmarkText(window.nodeOf(3)), QStringLiteral("bookmark"));
+    QCOMPARE(window.canvas()->bookmarkText(window.nodeOf(4)), QString());
+    QVERIFY(window.canvas()->accessibleDescription().endsWith(QStringLiteral(", bookmark: halves it")));
+    QVERIFY(window.canvas()->accessiblePart(window.nodeOf(3)).name.endsWith(QStringLiteral(", bookmark")));
+    QVERIFY(window.painted());
+    const QImage after = window.canvas()->grabFramebuffer();
+    const auto differs = [&](RecordNumber record) {
+      const QRectF node = window.canvas()->nodeRect(window.nodeOf(record));
+      const double ratio = window.canvas()->devicePixelRatio();
+      const QRect corner(QPointF((node.right() - 16) * ratio, (node.top() - 14) * ratio).toPoint(),
+                         QSize(18, 22) * ratio);
+      return before.copy(corner) != after.copy(corner);
+    };
+    QVERIFY(differs(5) && differs(3) && !differs(4));
+    // A search takes no flag away.
+    window.canvas()->setMarks({});
+    QVERIFY(window.canvas()->marks().at(static_cast<std::size_t>(window.nodeOf(3))) & bookmark_mark);
+    window.canvas()->setBookmarks({});
+    QVERIFY(window.canvas()->marks().empty());
+    QVERIFY(!window.canvas()->accessibleDescription().contains(QStringLiteral("bookmark")));
   }
 
   void whatIsOnNoTapeIsDrawnDashed() {
@@ -204,7 +275,7 @@ class TapeViewTest : public QObject {
         camera.offset = QPointF(400.31, 300.57) - node.center() * camera.zoom;
         window.canvas()->setCamera(camera);
         const QRectF rect = camera.toWidget(node);
-        // The last line of the node, where its value stands.
+        // The last line of the node, which has its value.
         const QRectF line(rect.left() + 10 * camera.zoom, rect.center().y() + 9 * camera.zoom,
                           rect.width() - 20 * camera.zoom, 13 * camera.zoom);
         const QImage image = window.canvas()->grabFramebuffer().copy(line.toAlignedRect());

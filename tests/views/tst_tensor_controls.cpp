@@ -159,7 +159,7 @@ class TensorControlsTest : public QObject {
                  qPrintable(window.canvas()->sentence()));
     click(button(window, "Pin"));
     QVERIFY(!button(window, "Pin")->isChecked());
-    QVERIFY(says(window, "Not pinned: The session has ended: it keeps no more values."));
+    QVERIFY(says(window, "Not pinned: The session has ended: it can't keep any more values."));
   }
 
   void nothingIsCut_data() {

@@ -60,7 +60,7 @@ class TensorToolsTest : public QObject {
     QVERIFY(map.diverging() && map.low() == -4 && map.high() == 4);
     box->selectAll();
     QTest::keyClicks(box, "4");
-    QVERIFY(window.view->reshapeError().contains("is no range of colours"));
+    QVERIFY(window.view->reshapeError().contains("is not a range of colours"));
     QTest::keyClick(box, Qt::Key_A, Qt::ControlModifier);
     QTest::keyClick(box, Qt::Key_Delete);
     QVERIFY(window.painted());
@@ -218,15 +218,15 @@ class TensorToolsTest : public QObject {
     QVERIFY(window.settled());
     QTest::keyClick(window.canvas(), Qt::Key_N, alt_shift);
     QTRY_COMPARE(window.view->line(),
-                 QStringLiteral("NaN at [0, 3, 2], 1 of 2 alike: press again for the next."));
+                 QStringLiteral("NaN at [0, 3, 2], 1 of 2 equal ones: press again for the next."));
     QCOMPARE(window.canvas()->numbers().selection(), std::optional(CellRange{3, 2, 3, 2}));
     QTest::keyClick(window.canvas(), Qt::Key_N, alt_shift);
     QTRY_COMPARE(window.view->line(),
-                 QStringLiteral("NaN at [2, 3, 4], 2 of 2 alike: press again for the next."));
+                 QStringLiteral("NaN at [2, 3, 4], 2 of 2 equal ones: press again for the next."));
     QCOMPARE(window.model()->slice(), (std::vector<std::int64_t>{2, -1, -1}));
     QTest::keyClick(window.canvas(), Qt::Key_PageUp, alt_shift);
     QTRY_COMPARE(window.view->line(),
-                 QStringLiteral("Maximum 9.0 at [1, 2, 3], 1 of 2 alike: press again for the next."));
+                 QStringLiteral("Maximum 9.0 at [1, 2, 3], 1 of 2 equal ones: press again for the next."));
     QTest::keyClick(window.canvas(), Qt::Key_Y, alt_shift);
     QTRY_COMPARE(window.view->line(), QStringLiteral("No infinity among 60 elements."));
     // In the heat map its cursor goes there.

@@ -1,4 +1,4 @@
-// What else of Qt's core the engine's tests use.
+// Other parts of Qt's core that the engine's tests use.
 #pragma once
 
 #include <filesystem>
@@ -53,7 +53,7 @@ template <class Function>
   return QScopeGuard<Function>(std::move(function));
 }
 
-/// A folder of the user alone, which goes with the object.
+/// A private folder, which is removed with the object.
 class QTemporaryDir {
  public:
   QTemporaryDir();

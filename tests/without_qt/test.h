@@ -1,5 +1,5 @@
 // QtTest for machines without Qt: its macros, its output and its exit codes, as far as the engine's tests use
-// them. examples.cpp is run with both, and both have to say the same of it.
+// them. examples.cpp runs with both, and both must print the same.
 #pragma once
 
 #include <any>
@@ -19,7 +19,7 @@ namespace without_qt {
 
 int run(QObject& test, const char* class_name, const TestFunctions& functions, int argc, char** argv);
 
-// ---- what the macros tell the runner. True: the test goes on. ----
+// ---- results of the macros. True: the test continues. ----
 bool verified(bool holds, const char* statement, const std::string& description, const char* file, int line);
 bool compared(bool same, const char* kind, const std::string& actual_value, const std::string& expected_value,
               const char* actual, const char* expected, const char* file, int line);
@@ -36,7 +36,7 @@ inline std::string described(const std::string& text) {
   return text;
 }
 
-// ---- values as text; empty where there is none ----
+// ---- values as text; empty if there is none ----
 template <class T>
 concept Textual =
     std::is_convertible_v<const T&, std::string> || std::is_convertible_v<const T&, std::string_view>;
@@ -97,7 +97,7 @@ bool same(const A& actual, const B& expected) {
     constexpr bool single = std::is_same_v<A, float> && std::is_same_v<B, float>;
     return alike(actual, expected, single ? 1e5 : 1e12);
   } else if constexpr (Integer<A> && Integer<B>) {
-    using Common = std::common_type_t<A, B>;  // wraps round, as == does
+    using Common = std::common_type_t<A, B>;  // wraps around, as == does
     return static_cast<Common>(actual) == static_cast<Common>(expected);
   } else if constexpr (std::is_convertible_v<const A&, const char*> &&
                        std::is_convertible_v<const B&, const char*>) {

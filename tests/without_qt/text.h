@@ -22,7 +22,7 @@ namespace without_qt {
 
 [[gnu::format(printf, 1, 0)]] std::string formatted(const char* format, std::va_list values);
 
-/// A number, or what holds one as std::atomic does.
+/// A number, or a holder of one such as std::atomic.
 template <class T>
 concept Number = std::is_convertible_v<const T&, double> && !std::is_convertible_v<const T&, std::string>;
 
@@ -39,7 +39,7 @@ std::string number(const T& value) {
   }
 }
 
-/// What both strings can do. `Self` is the class that is made of it.
+/// Functions of both strings. `Self` is the derived class.
 template <class Self>
 class Text : public std::string {
  public:

@@ -24,8 +24,9 @@ AttachedProgram::AttachedProgram(Program program, QObject* parent)
   connect(&patience_, &QTimer::timeout, this, [this] {
     if (!program_.running()) return ended();
     if (answered_)
-      emit noticed(KernelNotice::silent,
-                   QStringLiteral("%1 does not answer: it was stopped, or it ends.").arg(program_.title()));
+      emit noticed(
+          KernelNotice::silent,
+          QStringLiteral("%1 does not answer: it is stopped, or it is ending.").arg(program_.title()));
     else
       setState(KernelState::dead,
                QStringLiteral("%1 did not answer within %2 seconds, so nothing was attached to.")
@@ -73,7 +74,7 @@ void AttachedProgram::ended() {
   if (state() == KernelState::dead) return;
   const bool attached = state() == KernelState::starting || state() == KernelState::busy;
   debug_.close();
-  if (!attached) return;  // nobody looks at it any more
+  if (!attached) return;  // detached in the meantime
   setState(KernelState::dead,
            answered_
                ? QStringLiteral("%1 has ended. What was fetched from it stays here.").arg(program_.title())
@@ -92,7 +93,7 @@ void AttachedProgram::connectionChanged(bool connected) {
 }
 
 QString AttachedProgram::whyNoCells() const {
-  return QStringLiteral("%1 runs by itself: its lines are shown here, and can't be run or changed.")
+  return QStringLiteral("%1 runs on its own: its lines are shown here, and can't be run or changed.")
       .arg(program_.title());
 }
 

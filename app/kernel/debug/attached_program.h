@@ -1,4 +1,4 @@
-// A program that runs by itself and that the window looks into: nothing is started or ended here.
+// A running program that the window attaches to: nothing is started or ended here.
 #pragma once
 
 #include <QSocketNotifier>
@@ -9,13 +9,13 @@
 
 namespace tapedeck::app {
 
-/// starting: it does not answer yet. busy: attached; its ops are recorded. stopped: detached, it goes on.
-/// dead: it has ended, or refused.
+/// starting: it does not answer yet. busy: attached; its ops are recorded. stopped: detached, it keeps
+/// running. dead: it has ended, or refused.
 class AttachedProgram : public GuestKernel {
   Q_OBJECT
  public:
   explicit AttachedProgram(Program program, QObject* parent = nullptr);
-  /// Lets the program go, which runs on.
+  /// Detaches; the program keeps running.
   ~AttachedProgram() override;
 
   const Program& program() const { return program_; }

@@ -85,7 +85,7 @@ void DebugClient::setConnected(bool connected) {
 }
 
 void DebugClient::failPending() {
-  // Taken out first: who is told may ask again.
+  // Removed first: the receiver may send a new request.
   QList<quint64> requests = pending_.keys();
   std::sort(requests.begin(), requests.end());
   pending_.clear();

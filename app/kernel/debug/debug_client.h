@@ -11,7 +11,7 @@
 
 namespace tapedeck::app {
 
-/// Lives on the UI thread; its socket on a thread of its own. Requests made while nobody is connected, and
+/// Lives on the UI thread; its socket on a thread of its own. Requests made without a connection, and
 /// those under way when the connection ends, are answered with a Failure of code "cancelled".
 class DebugClient : public inspector::Source {
   Q_OBJECT
@@ -22,7 +22,7 @@ class DebugClient : public inspector::Source {
   /// Connects to the server at `endpoint`, as soon as there is one; drops an earlier connection.
   void open(const QByteArray& endpoint, const QByteArray& key);
   void close();
-  /// How long the server may say nothing before it counts as gone; 20 s where nobody sets it.
+  /// How long the server may say nothing before it counts as gone; 20 s by default.
   void setSilenceLimit(std::chrono::milliseconds limit);
 
   quint64 request(const protocol::Request& message, const QString& channel = {}) override;

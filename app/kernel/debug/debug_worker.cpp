@@ -101,12 +101,13 @@ void DebugWorker::refuse(const std::string& sentence) {
 }
 
 void DebugWorker::broken(const std::string& what) {
-  refuse("The connection to the session's debug server at " + endpoint_ + " can not be used: " + what);
+  refuse("The connection to the session's debug server at " + endpoint_ + " can't be used: " + what);
 }
 
 // ---- time ----------------------------------------------------------------------------------------
 
-// Where nothing runs, all that may have changed is memory that the program let go: the server tells the rest.
+// Where nothing runs, all that may have changed is memory that the program freed: the server reports the
+// rest.
 Clock::duration DebugWorker::askInterval() const {
   if (!connected_ || !idle_) return askEvery;
   return std::clamp<Clock::duration>(silenceLimit_ / 4, askEvery, askWhenIdleEvery);

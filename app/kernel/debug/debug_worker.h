@@ -21,7 +21,7 @@ class DebugWorker : public SocketDriver {
     std::string sentence;
   };
   using Event = std::variant<Connected, Refusal, protocol::IncomingReply>;
-  /// Told to the UI thread, with the number that open() got.
+  /// Reported to the UI thread, with the number that open() got.
   using Deliver = std::function<void(std::uint64_t connection, Event)>;
   explicit DebugWorker(Deliver deliver) : deliver_(std::move(deliver)) {}
 
@@ -30,7 +30,7 @@ class DebugWorker : public SocketDriver {
   /// How long a server may say nothing before it counts as gone.
   void setSilenceLimit(Clock::duration limit) { silenceLimit_ = limit; }
   void close();
-  /// Dropped where nobody is connected: the answers to what was under way are void then anyway.
+  /// Dropped where there is no connection: answers to pending requests are void then anyway.
   void send(std::uint64_t request, const protocol::Request& message);
 
   std::vector<zmq::socket_ref> sockets() override;
@@ -60,7 +60,7 @@ class DebugWorker : public SocketDriver {
   bool connected_ = false;                  ///< the peer said Welcome
   bool idle_ = false;                       ///< as the newest status says: nothing runs there
   Clock::time_point asked_{}, heard_{};     ///< last Hello or GetStatus sent; last message received
-  /// A machine that has much else to do may take a while.
+  /// A machine under load may take a while.
   Clock::duration silenceLimit_ = std::chrono::seconds(20);
   int warnings_ = 0;
 };

@@ -1,4 +1,4 @@
-// What runs, or ran, elsewhere and is looked at through its debug server: a Kernel without cells.
+// A program that runs, or ran, elsewhere, seen through its debug server: a Kernel without cells.
 #pragma once
 
 #include <QTimer>

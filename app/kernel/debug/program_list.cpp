@@ -123,7 +123,7 @@ QString howToStartProgram() {
 
 QString programTable(const QList<Program>& programs) {
   if (programs.isEmpty())
-    return QStringLiteral("No program that could be attached to runs now. Start one with\n    %1\n")
+    return QStringLiteral("No running program can be attached to. Start one with\n    %1\n")
         .arg(howToStartProgram());
   QList<QStringList> rows = {{"PID", "SINCE", "PROGRAM", "FOLDER"}};
   for (const Program& program : programs) {

@@ -1,4 +1,4 @@
-// The process that serves a trace file, for those who want its answers and no window of it.
+// The process that serves a trace file, for callers that need its answers without a window.
 #pragma once
 
 #include "inspector/model/compare/trace_reader.h"

@@ -85,7 +85,7 @@ TraceSession::~TraceSession() {
 void TraceSession::open() {
   if (state() == KernelState::starting || state() == KernelState::idle) return;
   setState(KernelState::starting);
-  // Who asked is told later, in every case alike.
+  // The caller gets the answer later in every case.
   QMetaObject::invokeMethod(this, &TraceSession::launch, Qt::QueuedConnection);
 }
 
@@ -147,7 +147,7 @@ void TraceSession::take(quint64 request, const protocol::Reply& reply) {
   }
   const auto asked = sourceRequests_.constFind(request);
   if (asked == sourceRequests_.constEnd() || protocol::holds_alternative<protocol::Progress>(reply)) return;
-  // One that can't be had is left out: everything else is here.
+  // One that can't be read is left out: everything else is here.
   if (const auto* text = protocol::get_if<protocol::SourceText>(&reply))
     info_.sources[*asked].text = text->text;
   sourceRequests_.erase(asked);
@@ -184,8 +184,7 @@ QString TraceSession::title() const {
 }
 
 QString TraceSession::whyNoCells() const {
-  return QStringLiteral("%1 is a trace: it is looked at, and nothing in it runs or can be changed.")
-      .arg(title());
+  return QStringLiteral("%1 is a trace: nothing in it can be run or changed.").arg(title());
 }
 
 }  // namespace tapedeck::app

@@ -1,4 +1,4 @@
-// A trace file as a session that is looked at: a process without Python reads and serves it.
+// A trace file as a read-only session: a process without Python reads and serves it.
 #pragma once
 
 #include <QHash>
@@ -13,7 +13,7 @@ namespace tapedeck::app {
 /// By its name, "run.tapetrace", or by its first bytes where the name says nothing.
 bool isTraceFile(const QString& path);
 
-/// starting: the file is being opened. idle: all that it says of itself is here. dead: it can't be opened, or
+/// starting: the file is being opened. idle: its description has arrived. dead: it can't be opened, or
 /// the process that reads it has ended.
 class TraceSession : public GuestKernel {
   Q_OBJECT

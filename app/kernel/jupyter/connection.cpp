@@ -93,13 +93,13 @@ void writeConnectionFile(const Connection& connection) {
   const std::string text = json.dump(2);
   const QByteArray name = QFile::encodeName(connection.file);
   const int file = ::open(name.constData(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) fail(QStringLiteral("The connection file %1 can not be made").arg(connection.file));
+  if (file < 0) fail(QStringLiteral("The connection file %1 can't be created").arg(connection.file));
   const ssize_t written = ::write(file, text.data(), text.size());
   const int error = errno;
   ::close(file);
   errno = error;
   if (written != static_cast<ssize_t>(text.size()))
-    fail(QStringLiteral("The connection file %1 can not be written").arg(connection.file));
+    fail(QStringLiteral("The connection file %1 can't be written").arg(connection.file));
 }
 
 }  // namespace tapedeck::app

@@ -1,4 +1,4 @@
-// What the Jupyter client's thread tells the UI thread, in order.
+// The events that the Jupyter client's thread sends to the UI thread, in order.
 #pragma once
 
 #include <cstdint>
@@ -61,10 +61,10 @@ struct BusyForOthers {  ///< with a cell of another program that is connected to
 struct Answering {  ///< the heartbeat: lost, or there again
   bool answers = true;
 };
-struct Broken {  ///< the sockets can not be used
+struct Broken {  ///< the sockets can't be used
   std::string what;
 };
-struct Closed {  ///< all that the process sent has been told
+struct Closed {  ///< all that the process sent has been delivered
   std::uint64_t connection = 0;
 };
 

@@ -29,8 +29,8 @@ json parseObject(const std::string& whole, const char* frame, int* nesting) {
   json value = json::parse(text, nullptr, false);
   if (value.is_discarded())
     value = json::parse(QString::fromUtf8(text.data(), qsizetype(text.size())).toStdString(), nullptr, false);
-  if (value.is_discarded()) throw MessageError(std::string("the ") + frame + " is no JSON");
-  if (!value.is_object()) throw MessageError(std::string("the ") + frame + " is no JSON object");
+  if (value.is_discarded()) throw MessageError(std::string("the ") + frame + " is not JSON");
+  if (!value.is_object()) throw MessageError(std::string("the ") + frame + " is not a JSON object");
   return value;
 }
 

@@ -38,7 +38,7 @@ class JupyterPacker {
                       nlohmann::json metadata = nlohmann::json::object());
   /// Delimiter, signature, header, parent, metadata, content.
   Frames pack(const JupyterMessage& message) const;
-  /// Throws MessageError for whatever is no message signed with the key; bytes that are no UTF-8 become
+  /// Throws MessageError for anything but a message signed with the key; bytes that are not UTF-8 become
   /// U+FFFD, since a cell may print them. Identities before the delimiter and buffers at the end are left
   /// out.
   JupyterMessage unpack(const Frames& frames) const;
@@ -51,14 +51,14 @@ class JupyterPacker {
   std::uint64_t count_ = 0;
 };
 
-/// An iopub message's content as nbformat output; null for what is no output, or not well formed. In place
-/// of one that no notebook could hold, since it is nested too deep, a sentence that says so.
+/// An iopub message's content as nbformat output; null for what is not an output, or malformed. One that is
+/// nested too deep for a notebook is replaced by a sentence that says so.
 nlohmann::json outputOf(const JupyterMessage& message);
 
-/// In place of an output's data where they are nested that deep: a sentence.
+/// The sentence that replaces an output's data where they are nested that deep.
 nlohmann::json depthNote(int nesting);
 
-/// A string of an object, or `fallback` where it is missing or something else.
+/// A string of an object, or `fallback` where it is missing or not a string.
 std::string stringAt(const nlohmann::json& object, const char* name, const std::string& fallback = {});
 int intAt(const nlohmann::json& object, const char* name, int fallback = 0);
 bool boolAt(const nlohmann::json& object, const char* name, bool fallback = false);

@@ -165,7 +165,7 @@ bool JupyterWorker::send(Channel channel, const JupyterMessage& message) {
   for (const std::string& frame : frames)
     if (static_cast<std::int64_t>(frame.size()) > limits_.message) return false;
   if (!sendFrames(sockets_[static_cast<std::size_t>(channel)], frames))
-    qWarning("Jupyter client: a %s could not be sent: too many wait already", message.type().c_str());
+    qWarning("Jupyter client: a %s could not be sent: too many are waiting already", message.type().c_str());
   return true;
 }
 

@@ -26,7 +26,7 @@ class JupyterWorker : public SocketDriver {
   };
   /// Connects; `number` comes back in Closed.
   void open(const Connection& connection, std::uint64_t number, const Limits& limits);
-  /// The process is gone: what it sent is still read, then Closed is told, and the cells that did not finish
+  /// The process is gone: what it sent is still read, then Closed is sent, and the cells that did not finish
   /// are aborted; with `keepQueue` those that had not begun wait for the next process.
   void close(bool keepQueue);
 
@@ -57,7 +57,7 @@ class JupyterWorker : public SocketDriver {
     std::string message, cell;
     std::string status;  ///< of the reply; empty: none yet
     int count = 0;
-    bool idle = false;            ///< iopub has told that all outputs are out
+    bool idle = false;            ///< iopub reported that all outputs are out
     bool replyMayBeLost = false;  ///< the connection was made again meanwhile
     /// It has ended in the process, and the reply that says how need not come.
     bool endsWithoutReply() const { return replyMayBeLost && idle && status.empty(); }
@@ -115,7 +115,7 @@ class JupyterWorker : public SocketDriver {
 
   bool open_ = false;
   nlohmann::json info_;     ///< kernel_info_reply's content; null: not here yet
-  bool published_ = false;  ///< something came over iopub: the subscription stands
+  bool published_ = false;  ///< something came over iopub: the subscription is active
   bool ready_ = false;
   bool exiting_ = false;  ///< a cell called exit()
   std::optional<Clock::time_point> closing_;

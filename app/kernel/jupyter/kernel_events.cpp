@@ -18,7 +18,7 @@ void KernelSession::Private::take(std::vector<events::Event> batch) {
   const QPointer<KernelSession> alive(q);
   for (events::Event& event : batch) {
     std::visit([this](auto& kind) { take(kind); }, event);
-    if (!alive) return;  // who was told of one of them deleted the session
+    if (!alive) return;  // a receiver of one of them deleted the session
   }
   post([](JupyterWorker& jupyter) { jupyter.taken(); });
 }
@@ -57,8 +57,8 @@ void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
         QStringLiteral("This session runs without Tapedeck's debug server, so nothing can be stepped: %1")
             .arg(text(stringAt(*told, "error", "it did not start")));
   else if (withoutEngine.isEmpty())
-    withoutEngine = QStringLiteral(
-        "This Jupyter kernel is without Tapedeck's engine: cells run, and nothing can be stepped.");
+    withoutEngine =
+        QStringLiteral("This Jupyter kernel has no Tapedeck engine: cells run, but can't be stepped.");
 }
 
 void KernelSession::Private::take(events::Started& event) {
@@ -89,7 +89,7 @@ void KernelSession::Private::take(events::DisplayUpdated& event) {
 
 void KernelSession::Private::take(events::Finished& event) {
   --unfinished;
-  // One that only waited is given up behind the one that runs.
+  // One that was only waiting is aborted after the running one.
   if (event.status != "aborted" || unfinished == 0) begun = interruptOnBegin = false;
   const QPointer<KernelSession> alive(q);
   showWorking();
@@ -134,7 +134,7 @@ void KernelSession::Private::take(events::Answering& event) {
 
 void KernelSession::Private::take(events::Broken& event) {
   const QString sentence =
-      QStringLiteral("The session's sockets in %1 can not be used: %2").arg(connection.ip, text(event.what));
+      QStringLiteral("The session's sockets in %1 can't be used: %2").arg(connection.ip, text(event.what));
   if (ready)
     emit q->noticed(KernelNotice::unreachable, sentence);
   else

@@ -36,7 +36,7 @@ KernelSession::Private::Private(KernelSession* session)
   connect(&finder, &InterpreterFinder::found, q,
           [this](const QString& interpreter) { launchWith(interpreter); });
   connect(&finder, &InterpreterFinder::notFound, q, [this](const QString& sentence) { failed(sentence); });
-  // After who else listens to the connection: it is in use when the session is told to be ready.
+  // After all other listeners of the connection: it is in use when the session becomes ready.
   connect(
       &debug, &DebugClient::connectedChanged, q,
       [this](bool connected) {
@@ -215,7 +215,7 @@ void KernelSession::Private::processEnded(const ProcessEnd& end, const QString& 
     afterwards = Afterwards::startPlain;
     plainInterpreter = process->program();
     withoutEngine =
-        QStringLiteral("Tapedeck's engine can not be loaded by %1, so this session runs without it: %2")
+        QStringLiteral("Tapedeck's engine can't be loaded by %1, so this session runs without it: %2")
             .arg(plainInterpreter, known.errors.trimmed().section(QLatin1Char('\n'), -1));
   } else if (endSentence.isEmpty()) {
     endSentence = sentence.isEmpty() ? deathSentence(known) : sentence;

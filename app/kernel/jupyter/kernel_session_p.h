@@ -39,8 +39,8 @@ struct KernelSession::Private {
   void killBecause(const QString& sentence);
   void interruptProcess();
   void setState(KernelState to, const QString& sentence = {});
-  /// Idle or busy: what the cells say that are given and not finished, not what the process tells of itself
-  /// a moment later.
+  /// Idle or busy: follows the cells that were sent and are not finished, not the process's own state, which
+  /// arrives a moment later.
   KernelState working() const;
   void showWorking();
   void post(std::function<void(JupyterWorker&)> work);
@@ -79,11 +79,11 @@ struct KernelSession::Private {
   Connection connection;
   std::uint64_t connectionNumber = 0;
   Afterwards afterwards = Afterwards::dead;
-  QString endSentence;         ///< what to say of the end, where it is known before the process is gone
+  QString endSentence;         ///< the message on the end, where it is known before the process is gone
   bool ready = false;          ///< the process has answered
-  int unfinished = 0;          ///< cells given to the worker that it has not told the end of
+  int unfinished = 0;          ///< cells given to the worker whose end it has not reported
   bool busyForOthers = false;  ///< with a cell of another program
-  bool begun = false;          ///< the first of the unfinished cells has told that it runs
+  bool begun = false;          ///< the first of the unfinished cells has reported that it runs
   bool interruptOnBegin = false;
   nlohmann::json info;  ///< kernel_info_reply's content
   bool calledExit = false;

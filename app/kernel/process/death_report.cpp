@@ -8,7 +8,7 @@
 #include <QRegularExpression>
 #include <QStringList>
 
-#include "engine/protocol/last_words.h"
+#include "engine/protocol/exit_message.h"
 
 namespace tapedeck::app {
 namespace {
@@ -100,7 +100,7 @@ QString signalSentence(const ProcessEnd& end) {
 /// What every call on a GPU gave before the session gave up; empty where that is not why it ended.
 QString lostGpu(const QString& errors) {
   static const QRegularExpression words(
-      u'^' + QRegularExpression::escape(QString::fromUtf8(protocol::lost_gpu_words.data())) +
+      u'^' + QRegularExpression::escape(QString::fromUtf8(protocol::lost_gpu_prefix.data())) +
           QStringLiteral("(.+)$"),
       QRegularExpression::MultilineOption);
   return words.match(errors).captured(1);

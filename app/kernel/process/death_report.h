@@ -1,4 +1,4 @@
-// What happened to a session process, said plainly.
+// What happened to a session process, in plain words.
 #pragma once
 
 #include <QString>

@@ -72,7 +72,7 @@ void InterpreterFinder::tryNext() {
     const QString names = tried_.join(QStringLiteral(", "));
     emit notFound(
         chosen_
-            ? QStringLiteral("The Python interpreter %1 can not run the session. %2").arg(names, packageHint)
+            ? QStringLiteral("The Python interpreter %1 can't run the session. %2").arg(names, packageHint)
             : QStringLiteral("No Python interpreter with ipykernel was found (tried: %1). %2")
                   .arg(names, packageHint));
     return;

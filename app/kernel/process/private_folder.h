@@ -1,5 +1,5 @@
 // Private folders of the user, held by descriptors: the folder that was checked is the one that is used, even
-// if somebody renames it or puts a link in its place.
+// if another process renames it or puts a link in its place.
 #pragma once
 
 #include <QByteArray>

@@ -1,4 +1,4 @@
-// Ends what closed sessions leave, so that nobody waits for it.
+// Ends what closed sessions leave behind, so that no other thread waits for it.
 #pragma once
 
 #include <QObject>
@@ -20,8 +20,8 @@ class Reaper : public QObject {
   static Reaper& instance();
   ~Reaper() override;
 
-  /// Lets the process end by itself, which it was asked to over `thread`'s sockets, for `graceMs`, then
-  /// terminates it, then kills it; after its end `thread` goes, and the folder.
+  /// The process was asked to end over `thread`'s sockets. Gives it `graceMs`, then terminates it, then kills
+  /// it; after its end, destroys `thread` and the folder.
   void reap(std::unique_ptr<SessionProcess> process, std::unique_ptr<SocketThread> thread,
             std::unique_ptr<RuntimeFolder> folder, int graceMs);
   /// Stops a thread, and joins it when it has stopped.

@@ -74,7 +74,7 @@ QString RuntimeFolder::baseFolder(const QStringList& places) {
     if (PrivateFolder::open(path, PrivateFolder::Missing::isMade)) return path;
   }
   throw std::runtime_error(
-      ("No folder can be made for the session's sockets that only you can enter: tried " +
+      ("No folder that only you can enter can be created for the session's sockets: tried " +
        places.join(QStringLiteral(", ")))
           .toStdString());
 }
@@ -83,7 +83,7 @@ RuntimeFolder::RuntimeFolder(const QString& base) {
   QByteArray name = QFile::encodeName(base) + '/' + prefix + "XXXXXX";
   if (!::mkdtemp(name.data()))
     throw std::runtime_error(
-        ("No folder can be made in " + base + " for the session's sockets: " + std::strerror(errno))
+        ("No folder can be created in " + base + " for the session's sockets: " + std::strerror(errno))
             .toStdString());
   path_ = QFile::decodeName(name);
   lock_ = ::open((name + "/lock").constData(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -1,4 +1,4 @@
-// The folder in which a session's connection file and sockets lie, and into which only the user can look.
+// The folder of a session's connection file and sockets, which only the user can enter.
 #pragma once
 
 #include <QString>
@@ -23,7 +23,7 @@ class RuntimeFolder {
   static QString baseFolder(const QStringList& places);
   static QString baseFolder() { return baseFolder(baseFolders()); }
   /// `$XDG_RUNTIME_DIR/tapedeck`, the user's own name among the temporary files, and for the case that
-  /// somebody else has taken that, the user's cache folder. endpoint.py has the same list.
+  /// another user has taken that, the user's cache folder. endpoint.py has the same list.
   static QStringList baseFolders();
   /// Removes the folders in `base` that no living program holds and that are older than `minimumAgeSeconds`
   /// (a younger one may not be locked yet). Returns how many.

@@ -1,4 +1,4 @@
-// What a process inherits that runs in a folder which may be anybody's.
+// The environment of a process that runs in a folder which may hold hostile files.
 #pragma once
 
 #include <QProcessEnvironment>
@@ -11,7 +11,7 @@ namespace tapedeck::app {
 /// nothing is left is taken out, for an empty PATH would be that folder.
 void leaveOutCurrentFolder(QProcessEnvironment& environment);
 
-/// The window's own environment, so cleaned.
+/// The window's own environment, cleaned in that way.
 QProcessEnvironment safeEnvironment();
 
 }  // namespace tapedeck::app

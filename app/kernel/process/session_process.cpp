@@ -36,7 +36,7 @@ SessionProcess::SessionProcess(QObject* parent) : QObject(parent), process_(new 
   connect(process_, &QProcess::readyReadStandardError, this, &SessionProcess::readErrors);
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart)
-      emit ended({}, QStringLiteral("The session process %1 can not be started: %2")
+      emit ended({}, QStringLiteral("The session process %1 can't be started: %2")
                          .arg(process_->program(), process_->errorString()));
   });
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
@@ -77,7 +77,7 @@ void SessionProcess::start(const QString& program, const QStringList& arguments,
     // A group of its own: an interrupt reaches what the session started, and the terminal's Ctrl+C only the
     // app.
     ::setsid();
-    // Ends with the app also where that crashes; else it would stay with nobody to talk to.
+    // Ends with the app also where that crashes; else it would stay as an orphan.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
   });
@@ -117,7 +117,7 @@ void SessionProcess::endWithin(int graceMs) {
 void SessionProcess::kill() {
   signalGroup(SIGKILL);
   if (running()) process_->kill();
-  ending_.reset();  // one that the system can't end yet keeps nobody
+  ending_.reset();  // one that the system can't end yet does not delay the program's end
 }
 
 }  // namespace tapedeck::app

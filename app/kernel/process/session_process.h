@@ -1,5 +1,5 @@
-// The operating system's process of one session: started in a group of its own, signalled, ended, its end
-// told.
+// The operating system's process of one session: starts it in a group of its own, signals it, ends it, and
+// reports its end.
 #pragma once
 
 #include <QEventLoopLocker>
@@ -28,7 +28,7 @@ class SessionProcess : public QObject {
   /// SIGINT to the process and what it started.
   void interrupt();
   bool running() const { return process_->state() != QProcess::NotRunning; }
-  /// While it works its memory is looked at every second, else every ten. It begins working.
+  /// While it is busy its memory is sampled every second, else every ten. It starts busy.
   void setWorking(bool working);
   /// After it was asked to end: SIGTERM after one grace, SIGKILL after two. Until then the program does not
   /// quit by itself, also where its last window was closed.
@@ -43,7 +43,7 @@ class SessionProcess : public QObject {
   void readErrors();
   void signalGroup(int number);
 
-  QProcess* process_;  ///< a child object; let go of where it does not end in time
+  QProcess* process_;  ///< a child object; released where it does not end in time
   QTimer sampling_;
   QTimer grace_;
   MemoryWatch memory_;

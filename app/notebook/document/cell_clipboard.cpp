@@ -87,7 +87,7 @@ std::vector<SharedCell> cellsFrom(const QMimeData* data, QString* problem) {
   }
   try {
     NotebookData notebook = readNotebook(bytes, QStringLiteral("The clipboard"));
-    if (notebook.cells.empty()) *problem = QStringLiteral("The cells on the clipboard are none");
+    if (notebook.cells.empty()) *problem = QStringLiteral("There are no cells on the clipboard");
     return {notebook.cells.begin(), notebook.cells.end()};
   } catch (const NotebookError& error) {
     *problem = QString::fromUtf8(error.what());

@@ -1,4 +1,4 @@
-// Cells on the clipboard: for this program's windows with all that belongs to them, for others as text.
+// Cells on the clipboard: complete for this program's windows, as text for others.
 #pragma once
 
 #include <QMimeData>
@@ -8,8 +8,8 @@
 
 namespace tapedeck::app {
 
-/// Made when somebody asks: copying costs nothing, however large the outputs are. Another process gets
-/// outputs up to a bound, cell by cell.
+/// Built on request: copying costs nothing, however large the outputs are. Another process gets outputs up
+/// to a bound, cell by cell.
 class CopiedCells : public QMimeData {
   Q_OBJECT
  public:
@@ -26,11 +26,11 @@ class CopiedCells : public QMimeData {
   std::vector<SharedCell> cells_;
 };
 
-/// A notebook file that has the cells alone.
+/// A notebook file of these cells.
 constexpr char cells_mime_type[] = "application/x-tapedeck-cells";
 
-/// What can be pasted: the cells, or what else is there as text in a code cell. None: `problem` says why.
-/// Anything may be on the clipboard: it is read as a notebook file is.
+/// The cells to paste, or other text as a code cell. Empty: `problem` says why. The clipboard may hold
+/// anything, so it is read with a notebook file's checks.
 std::vector<SharedCell> cellsFrom(const QMimeData* data, QString* problem);
 
 }  // namespace tapedeck::app

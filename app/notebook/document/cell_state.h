@@ -1,4 +1,4 @@
-// What a cell is doing, and whether what it shows still holds.
+// What a cell is doing, and whether its outputs are up to date.
 #pragma once
 
 namespace tapedeck::app {
@@ -8,7 +8,7 @@ enum class CellState { idle, queued, busy, done, failed, killed /* its session e
 /// Why the outputs of a cell may not be those of the notebook as it is now.
 enum class CellMark {
   none,
-  edited,   ///< its text is another one than the one that ran
+  edited,   ///< its text differs from the text that ran
   earlier,  ///< an earlier session ran it
   outdated  ///< may be out of date: a name that it read was assigned again since
 };

@@ -234,7 +234,7 @@ void Document::setExecutionCount(const QString& cellId, int count) {
 }
 
 void Document::setLanguageInfo(const nlohmann::json& kernelInfo) {
-  // Not a change by itself: a file that was only looked at must not ask to be saved.
+  // Not a change by itself: a file that was only viewed must not ask to be saved.
   if (!kernelInfo.is_object() || !kernelInfo.contains("language_info")) return;
   d_->languageInfo = ordered_json(kernelInfo["language_info"]);
   if (!d_->languageInfo.is_object()) {

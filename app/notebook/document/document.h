@@ -39,11 +39,10 @@ struct Cell {
 struct NotebookData;
 struct SavedState;
 struct CellData;
-/// A cell with all that belongs to it, as it was at one moment.
+/// A snapshot of a cell with all its data.
 using SharedCell = std::shared_ptr<const CellData>;
 
-/// What a change of a cell's outputs leaves as it was, so that a view of a long log need not look at all of
-/// it.
+/// Which part of a cell's outputs changed, so that a view of a long log need not look at all of it.
 struct OutputChange {
   enum class Kind {
     all,       ///< nothing is known
@@ -59,8 +58,8 @@ struct OutputChange {
 class Document : public QObject {
   Q_OBJECT
  public:
-  /// What the document has at one moment, whatever is changed later: to be written on another thread. `bytes`
-  /// and all its copies must be destroyed on the document's thread.
+  /// The document at one moment, unaffected by later changes: to be written on another thread. `bytes` and
+  /// all its copies must be destroyed on the document's thread.
   struct Snapshot {
     std::function<QByteArray()> bytes;
     std::shared_ptr<const SavedState> state;
@@ -73,8 +72,8 @@ class Document : public QObject {
   /// get ids here, not in the file; 3 is refused by name.
   void load(const QString& path);
   void parse(const QByteArray& bytes, const QString& name);
-  /// Replaces the contents by what was read already, on whatever thread; an empty `path`: by a copy of it
-  /// that is not saved anywhere yet.
+  /// Replaces the contents by those of a file that was read already, on any thread; an empty `path`: by an
+  /// unsaved copy of them.
   void take(NotebookData notebook, const QByteArray& bytes, const QString& path);
   /// What save() writes: the file's own bytes where nothing changed since load.
   QByteArray serialize() const;
@@ -89,14 +88,13 @@ class Document : public QObject {
   /// Atomic: a temporary file in the same folder, synced, then renamed over the old one. Throws
   /// NotebookError; the old file is whole then.
   void save(const QString& path);
-  /// The snapshot was written to `path` as `bytes`: what was changed since is what is modified now.
+  /// The snapshot was written to `path` as `bytes`: only changes since then count as modified.
   void wasSaved(const Snapshot& snapshot, const QByteArray& bytes, const QString& path);
-  /// What the file on disk has is another thing: modified until it is saved again.
+  /// The file on disk differs: modified until it is saved again.
   void markUnsaved();
   QByteArray fileBytes() const;  ///< of the file as it was loaded or saved last
 
-  /// The file belongs to others from now on: a copy that is saved nowhere, called `name`, with its session
-  /// where it was.
+  /// Detaches the document from its file: an unsaved copy called `name`, whose session keeps its folder.
   void leaveFile(const QString& name);
   /// For a notebook without a file: what people call it, and where its session runs.
   void setOrigin(const QString& name, const QString& folder);
@@ -106,11 +104,11 @@ class Document : public QObject {
   QString path() const;  ///< empty: never saved
   bool modified() const;
   bool readOnly() const;  ///< the file can't be written
-  /// From now on it shows what belongs to somebody else: what would change its cells does nothing, and it is
-  /// never modified.
+  /// Makes the document read-only: it shows a program's or a trace's text. Functions that would change its
+  /// cells do nothing, and it is never modified.
   void lock();
   bool locked() const;
-  /// A code cell at the end, also of a locked document; `id` must be new.
+  /// A code cell at the end, also of a read-only document; `id` must be new.
   void append(const QString& id, const QString& source);
 
   int cellCount() const;
@@ -125,7 +123,7 @@ class Document : public QObject {
   void setCellType(int index, CellType type);
   void setSource(int index, const QString& source);
   /// The program's own member, "tapedeck", of a cell's metadata, or of the notebook's (`index` -1); null:
-  /// there is none. Setting null takes it away; what was there before leaves the file as it was.
+  /// there is none. Setting null removes it; setting the earlier value leaves the file unchanged.
   nlohmann::ordered_json ownMetadata(int index) const;
   void setOwnMetadata(int index, const nlohmann::ordered_json& value);
   /// At `at`, in UTF-16 units of its source. The first part keeps the id, the second gets the outputs.
@@ -141,8 +139,8 @@ class Document : public QObject {
   std::vector<SharedCell> shareCells(const QList<int>& indexes) const;
   /// Copies of them, with ids of their own where theirs are taken; returns the ids.
   QStringList insertCells(int index, const std::vector<SharedCell>& cells);
-  /// Whether undoStructure() (`redo`: redoStructure()) changes the source of this cell, which is what the
-  /// last replaceSources() made of it.
+  /// Whether undoStructure() (`redo`: redoStructure()) changes the source of this cell, which is still as the
+  /// last replaceSources() left it.
   bool undoesText(int index, bool redo) const;
   bool canUndoStructure() const;  ///< all of these, and insert, remove, move, change of type
   void undoStructure();
@@ -167,7 +165,7 @@ class Document : public QObject {
   /// What this program keeps with the notebook, by name: in the file's metadata, under "tapedeck". Null:
   /// nothing.
   nlohmann::ordered_json kept(const std::string& name) const;
-  /// Null takes it away. A change like any other.
+  /// Null removes it. A change like any other.
   void keep(const std::string& name, const nlohmann::ordered_json& value);
   /// Of kernel_info_reply's content; written with the next change, not a change by itself. A file keeps what
   /// it says of the same language, or that it says nothing.
@@ -191,7 +189,7 @@ class Document : public QObject {
   std::unique_ptr<Private> d_;
 };
 
-/// All that changes while it lives is taken back by one undoStructure().
+/// One undoStructure() undoes all changes made while it lives.
 class UndoStep {
  public:
   explicit UndoStep(Document* document);

@@ -33,7 +33,7 @@ std::string textMember(const Json& object, const char* name, const char* otherwi
 std::string leftOutNote(quint64 count) {
   const QLocale english(QLocale::English);
   return QString(
-             "[… %1 more %2 left out: a cell keeps at most %3 outputs beside what it prints, and %4 MiB of "
+             "[… %1 more %2 left out: a cell keeps at most %3 outputs besides what it prints, and %4 MiB of "
              "them …]\n")
       .arg(english.toString(count), count == 1 ? "output was" : "outputs were",
            english.toString(qulonglong{protocol::max_cell_outputs}),

@@ -9,7 +9,7 @@
 
 namespace tapedeck::app {
 
-/// What undoStructure() takes back, alone or with others.
+/// A change that undoStructure() undoes, alone or with others.
 struct Change {
   enum class Kind { insert, remove, move, convert, exchange, text, results };
   Kind kind;
@@ -73,7 +73,7 @@ struct Document::Private {
   CellData& editResults(int index);
   quint64 nextRevision() { return ++revisions; }
 
-  bool locked = false;  ///< it shows what belongs to somebody else
+  bool locked = false;  ///< read-only: it shows a program's or a trace's text
 
   void replace(NotebookData data, const QByteArray& bytes, const QString& file);
   std::shared_ptr<const SavedState> state() const;

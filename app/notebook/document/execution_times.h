@@ -1,4 +1,5 @@
-// When a cell ran, as JupyterLab keeps it in a cell's metadata (member `execution`), and how people read it.
+// When a cell ran, as JupyterLab keeps it in a cell's metadata (member `execution`), and as text for the
+// user.
 #pragma once
 
 #include <QDateTime>
@@ -19,7 +20,7 @@ struct ExecutionTimes {
   QString text() const;
 };
 
-/// `members`: those of a cell (Document::cellMembers). None: nothing readable is there.
+/// `members`: those of a cell (Document::cellMembers). None: there are no readable times.
 std::optional<ExecutionTimes> executionTimes(const nlohmann::ordered_json& members);
 void eraseExecutionTimes(nlohmann::ordered_json& members);
 

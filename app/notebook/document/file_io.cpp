@@ -122,7 +122,7 @@ QByteArray readWholeFile(const QString& path, FileState* state, const Progress& 
   const QString name = info.fileName();
   if (info.isDir()) fail(QString("%1 is a folder, not a notebook.").arg(path));
   if (!info.exists()) fail(QString("There is no file %1.").arg(path));
-  if (!info.isFile()) fail(QString("%1 is no ordinary file.").arg(path));
+  if (!info.isFile()) fail(QString("%1 is not a regular file.").arg(path));
   if (info.size() > maximum_notebook_bytes) {
     fail(QString(
              "%1 has %2; notebooks of more than %3 can't be opened. Its outputs can be cleared with `jupyter "
@@ -185,7 +185,7 @@ FileState writeFileAtomically(const QString& path, const QByteArray& bytes, cons
   if (error == 0 && options.beforeReplacing) options.beforeReplacing();
   if (error == 0) error = file.renameTo(QFile::encodeName(target));
   if (error != 0) {
-    fail(QString("%1 can't be saved: %2. The file on disk is as it was.").arg(path, reasonOf(error)));
+    fail(QString("%1 can't be saved: %2. The file on disk is unchanged.").arg(path, reasonOf(error)));
   }
   syncFolder(QFile::encodeName(folder));
   return written;

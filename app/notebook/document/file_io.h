@@ -1,4 +1,4 @@
-// Files read whole and written atomically, with errors for people.
+// Files read whole and written atomically, with errors for the user.
 #pragma once
 
 #include <QByteArray>
@@ -10,7 +10,7 @@ namespace tapedeck::app {
 /// Larger ones are refused: Qt's texts and the notebook in memory would take many times as much.
 constexpr qint64 maximum_notebook_bytes = qint64(2) << 30;
 
-/// Which file it is and since when it is so: another one after every write by whatever program.
+/// Identifies a file's contents: differs after every write by any program.
 struct FileState {
   bool exists = false;
   quint64 device = 0;
@@ -28,23 +28,23 @@ struct Stopped {};
 /// Throws NotebookError, and Stopped. `state`: of what was read.
 QByteArray readWholeFile(const QString& path, FileState* state = nullptr, const Progress& progress = {});
 
-/// How writeFileAtomically goes about it.
+/// Options of writeFileAtomically().
 struct WriteOptions {
   unsigned mode = 0666;  ///< of a new file, before the umask
   Progress progress;
-  /// Called when everything is written and nothing replaced yet; what it throws leaves the file as it is.
+  /// Called when everything is written and nothing replaced yet; if it throws, the file is unchanged.
   std::function<void()> beforeReplacing;
 };
 
-/// Replaces the file by `bytes`, or leaves it as it was and throws NotebookError (or Stopped): a temporary
-/// file in the same folder is written, synced and renamed. Keeps the file's permissions; where `path` is a
-/// link, the file that it leads to is replaced. Returns what the file is now.
+/// Replaces the file's contents by `bytes`, or leaves it unchanged and throws NotebookError (or Stopped): a
+/// temporary file in the same folder is written, synced and renamed. Keeps the file's permissions; where
+/// `path` is a link, the file that it leads to is replaced. Returns the file's new state.
 FileState writeFileAtomically(const QString& path, const QByteArray& bytes, const WriteOptions& options = {});
 
 /// For the end of a sentence: "the disk is full". Of an errno.
 QString reasonOf(int error);
 
-/// The file is there and must not or can not be written (also where root could).
+/// The file exists and can't or must not be written (also where root could).
 bool isReadOnly(const QString& path);
 
 }  // namespace tapedeck::app

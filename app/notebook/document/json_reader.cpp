@@ -353,7 +353,7 @@ class Reader {
     }
     if (text_[first_digit] == '0' && position_ - first_digit > 1) {
       position_ = first_digit;
-      fail("a number begins with a needless 0");
+      fail("a number has a leading zero");
     }
     bool integer = true;
     if (position_ < text_.size() && text_[position_] == '.') {

@@ -11,13 +11,13 @@
 
 namespace tapedeck::app {
 
-/// Where and why a text is no JSON. `line` and `column` (in characters) count from 1.
+/// Where and why a text is not JSON. `line` and `column` (in characters) count from 1.
 struct JsonTextError : std::runtime_error {
   JsonTextError(const std::string& what, int line, int column, bool at_end)
       : std::runtime_error(what), line(line), column(column), cutOff(at_end) {}
   int line;
   int column;
-  bool cutOff;  ///< the text ends too early: all of it is a correct beginning
+  bool cutOff;  ///< the text ends too early: it is a valid beginning
 };
 
 /// A piece of a text: from `begin` up to `end`.
@@ -26,11 +26,11 @@ struct TextSpan {
   std::size_t end = 0;
 };
 
-/// What a caller wants to know while a text is read.
+/// What to report to the caller while a text is read.
 struct JsonWatch {
   std::string_view member;         ///< in: a member of the outermost object that is a list
-  std::vector<TextSpan> elements;  ///< out: where the list's elements stand
-  TextSpan list;                   ///< out: what stands between its brackets
+  std::vector<TextSpan> elements;  ///< out: the positions of the list's elements
+  TextSpan list;                   ///< out: the text between its brackets
   /// Called at least once a megabyte with the number of bytes read; false ends the reading by JsonStopped.
   std::function<bool(std::size_t)> progress;
 };
@@ -46,7 +46,7 @@ nlohmann::ordered_json readJson(std::string_view text, JsonWatch* watch = nullpt
 
 bool isNumberText(const nlohmann::ordered_json& value);
 
-/// How a text is laid out. As it stands: as Jupyter does, Python's json.dumps(value, indent=1,
+/// How a text is laid out. By default: as Jupyter does, Python's json.dumps(value, indent=1,
 /// sort_keys=True, ensure_ascii=False, separators=(",", ": ")).
 struct JsonStyle {
   std::string newLine = "\n";  ///< empty: all on one line

@@ -15,7 +15,7 @@
 
 namespace tapedeck::app {
 
-/// A cell as it stands in the file: written again byte for byte while it says the same.
+/// A cell's bytes in the file: written again byte for byte while its contents are unchanged.
 struct CellText {
   QByteArray file;  ///< shared with the whole notebook
   TextSpan span;
@@ -27,7 +27,7 @@ struct CellText {
   QString source;
 };
 
-/// A cell as it stands in a Python program: written again as it was while it says the same.
+/// A cell's text in a Python program: written again unchanged while its contents are unchanged.
 struct ScriptText {
   QString marker;  ///< the line that begins it, "# %%", with its end if it has one; empty: the program's
                    ///< beginning
@@ -45,7 +45,7 @@ struct ScriptStyle {
   QString before;                ///< empty lines before the first cell
 };
 
-/// A cell with what its Cell does not show.
+/// A cell with the data that its Cell does not have.
 struct CellData {
   Cell cell;
   /// All members of the file's cell but id, source and outputs, unknown ones too.
@@ -68,7 +68,7 @@ using CellPointer = std::shared_ptr<CellData>;
 struct NotebookStyle {
   JsonStyle json;
   bool textAsLines = true;  ///< long texts as lists of lines, else each as one string
-  // What stands between the brackets of the list of cells, but for the cells.
+  // The text between the brackets of the list of cells, without the cells.
   std::string beforeFirst = "\n  ";
   std::string between = ",\n  ";
   std::string afterLast = "\n ";
@@ -91,7 +91,7 @@ struct NotebookData {
   std::optional<ScriptStyle> script;       ///< of what was read from a Python program
 };
 
-/// Throws NotebookError, and Stopped; `name` stands in its sentences. Multi-line text comes as one string;
+/// Throws NotebookError, and Stopped; `name` names the file in errors. Multi-line text comes as one string;
 /// cells without an id, or with one that was there before, get one to be known by.
 NotebookData readNotebook(const QByteArray& bytes, const QString& name, const Progress& progress = {});
 
@@ -105,7 +105,7 @@ QByteArray writeNotebook(const NotebookData& notebook, std::size_t limit = 0);
 
 /// The outputs as a file has them: of what was printed up to `limit` bytes each (PrintedText::stored()).
 nlohmann::ordered_json storedOutputs(const Cell& cell, std::size_t limit);
-/// Takes all of them away, with what belongs to them.
+/// Removes all of them, with their data.
 void dropOutputs(CellData& data);
 
 /// Of the file's bytes, `cells` their list as it was read.

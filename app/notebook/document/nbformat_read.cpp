@@ -34,7 +34,7 @@ QString kindOf(const ordered_json& value) {
   }
 }
 
-/// QString::fromUtf8, with the three-byte form of lone surrogates taken as what it stands for.
+/// QString::fromUtf8, with the three-byte form of lone surrogates decoded.
 QString fromText(const std::string& text) {
   QString out;
   std::size_t done = 0;
@@ -122,7 +122,7 @@ class NotebookReader {
       const QString where = QString("line %1, column %2").arg(error.line).arg(error.column);
       const QString what = QString::fromUtf8(error.what());
       if (error.cutOff) refuse(QString("%1 is cut off: %2 (%3).").arg(name_, what, where));
-      refuse(QString("%1 is not a notebook: it is not correct JSON, %2 (%3).").arg(name_, what, where));
+      refuse(QString("%1 is not a notebook: it is not valid JSON, %2 (%3).").arg(name_, what, where));
     }
   }
 
@@ -155,13 +155,13 @@ class NotebookReader {
       refuse(QString("%1 is a notebook of format %2; this program reads format 4.").arg(name_).arg(major));
     }
     if (minor < 0 || minor > 1000) {
-      refuse(QString("%1: nbformat_minor is %2; a number from 0 on belongs there.").arg(name_).arg(minor));
+      refuse(QString("%1: nbformat_minor is %2; expected a number from 0 on.").arg(name_).arg(minor));
     }
   }
 
   void expect(bool condition, const QString& path, const ordered_json& value, const QString& wanted) const {
     if (!condition) {
-      refuse(QString("%1: %2 is %3; %4 belongs there.").arg(name_, path, kindOf(value), wanted));
+      refuse(QString("%1: %2 is %3; expected %4.").arg(name_, path, kindOf(value), wanted));
     }
   }
 

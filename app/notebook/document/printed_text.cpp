@@ -53,7 +53,7 @@ void follow(std::string_view text, std::string& style) {
     const std::string_view codes = text.substr(at + 2, end - at - 2);
     if (codes.empty() || codes == "0" || codes.starts_with("0;")) style.clear();
     if (codes.empty() || codes == "0") continue;
-    // Whoever never resets says the same over and over: the last ones decide.
+    // A program that never resets repeats its sequences: the last ones decide.
     style += text.substr(at, end + 1 - at);
     if (style.size() > longest_style) style.erase(0, style.find('\x1b', style.size() - longest_style / 2));
   }
@@ -366,7 +366,7 @@ std::string PrintedText::trouble() const {
   if (leftOutBytes_ == 0) {
     if (failure_.empty()) return {};
     return "The temporary file for this output can't be written (" + failure_ +
-           "): what comes is kept in memory, up to " + sizeText(most_without_file) + ".";
+           "): further output is kept in memory, up to " + sizeText(most_without_file) + ".";
   }
   const std::string left = linesText(leftOutLines_) + ", " + sizeText(leftOutBytes_) + ", at the end of it";
   if (size() >= most_bytes)

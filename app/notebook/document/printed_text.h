@@ -17,7 +17,7 @@ namespace tapedeck::app {
 class PrintedText {
  public:
   static constexpr std::size_t row_bytes = 1'000;
-  /// A text that reached it takes nothing more.
+  /// A text that reached it drops what is appended.
   static constexpr std::size_t most_bytes = std::size_t{2} << 30;
   /// What stays in memory where the file can't be written; more is left out.
   static constexpr std::size_t most_without_file = std::size_t{8} << 20;
@@ -53,7 +53,7 @@ class PrintedText {
   /// Lines that stored() leaves out; 0: none.
   std::size_t linesNotStored(std::size_t limit) const;
 
-  /// Why something of it is not kept, with how much that is; empty: all is.
+  /// Why a part of it is not kept, and how much; empty: all of it is kept.
   std::string trouble() const;
 
  private:
@@ -100,7 +100,7 @@ class PrintedText {
 /// Where the row that begins at `begin` ends in `line`: row_bytes further on, between two characters.
 std::size_t rowEnd(std::string_view line, std::size_t begin);
 
-/// "1,234 lines", "1 line"; "66.8 MB": as every sentence on printed text has them.
+/// "1,234 lines", "1 line"; "66.8 MB": as in all sentences on printed text.
 std::string linesText(std::size_t lines);
 std::string sizeText(std::size_t bytes);
 

@@ -13,7 +13,7 @@ QString decoded(const QByteArray& bytes, const QString& name) {
   QStringDecoder decoder(QStringDecoder::Utf8, QStringConverter::Flag::Stateless);
   QString text = decoder(bytes);
   if (const qsizetype zero = text.indexOf(QChar(0)); !decoder.hasError() && zero >= 0)
-    throw NotebookError(QString("%1 is no Python program: line %2 has a zero byte.")
+    throw NotebookError(QString("%1 is not a Python program: line %2 has a zero byte.")
                             .arg(name)
                             .arg(QStringView(text).left(zero).count('\n') + 1)
                             .toStdString());
@@ -26,7 +26,7 @@ QString decoded(const QByteArray& bytes, const QString& name) {
     if (line.hasError()) break;
     begin = end;
   }
-  throw NotebookError(QString("%1 is no Python program in UTF-8: line %2 has bytes that are no letters.")
+  throw NotebookError(QString("%1 is not a Python program in UTF-8: line %2 has invalid bytes.")
                           .arg(name)
                           .arg(number)
                           .toStdString());

@@ -8,8 +8,8 @@ namespace tapedeck::app {
 /// ".py": a Python program; everything else is a notebook.
 bool isScript(const QString& path);
 
-/// Throws NotebookError for what is no UTF-8; `name` stands in its sentences. A program without such lines is
-/// one cell. What stands behind "# %% [markdown]" is a Markdown cell, its lines without their "# ".
+/// Throws NotebookError for text that is not UTF-8; `name` names the file in errors. A program without such
+/// lines is one cell. After "# %% [markdown]" comes a Markdown cell, its lines without their "# ".
 NotebookData readScript(const QByteArray& bytes, const QString& name);
 
 /// Sources alone: a program has no outputs. Cells that were read keep their lines and the empty ones behind

@@ -63,43 +63,43 @@ void FindBar::build() {
   auto* row = new inspector::WrappingLayout(nullptr);
   row->setSpacing(4);
   column->addLayout(row);
-  field_ =
-      makeField("findField", "Find",
-                "Enter: the next hit; Shift+Enter: the one before; Ctrl+Enter: into the text there; Esc: "
-                "back to where you were",
-                this);
+  field_ = makeField("findField", "Find",
+                     "Enter: next match; Shift+Enter: previous match; Ctrl+Enter: edit the text there; Esc: "
+                     "back to where you were",
+                     this);
   row->addWidget(field_);
-  case_ = addToggle(row, "Aa", "findCase", "Upper and lower case are different");
-  word_ = addToggle(row, "Word", "findWord", "Whole words only");
-  expression_ = addToggle(row, ".*", "findExpression",
-                          "A regular expression, as in Perl; ^ and $ are the ends of lines, (…) groups");
+  case_ = addToggle(row, "Aa", "findCase", "Match case");
+  word_ = addToggle(row, "Word", "findWord", "Match whole words");
+  expression_ =
+      addToggle(row, ".*", "findExpression",
+                "Use a regular expression (Perl's syntax): ^ and $ match at the ends of lines, (…) groups");
   outputs_ = new QCheckBox("Outputs", this);
   outputs_->setObjectName("findOutputs");
-  outputs_->setToolTip("Search in what cells printed, too");
+  outputs_->setToolTip("Search the text output of cells, too");
   row->addWidget(outputs_);
-  previous_ = addButton(row, "", "findPrevious", "The hit before (Shift+F3)");
+  previous_ = addButton(row, "", "findPrevious", "Previous match (Shift+F3)");
   previous_->setIcon(inspector::icon("up"));
-  next_ = addButton(row, "", "findNext", "The next hit (F3)");
+  next_ = addButton(row, "", "findNext", "Next match (F3)");
   next_->setIcon(inspector::icon("down"));
-  close_ = addButton(row, "", "findClose", "Close, and back to where you were (Esc)");
+  close_ = addButton(row, "", "findClose", "Close and go back to where you were (Esc)");
   close_->setIcon(inspector::icon("close"));
   summary_ = inspector::plainLabel(this);
   summary_->setObjectName("findSummary");
-  summary_->setAccessibleName("What was found");
+  summary_->setAccessibleName("Result of the search");
   row->addWidget(summary_);
 
   replaceRow_ = new QWidget(this);
   auto* second = new inspector::WrappingLayout(replaceRow_);
   second->setContentsMargins(0, 0, 0, 0);
   second->setSpacing(4);
-  by_ = makeField("replaceField", "Replace by",
-                  "Of a regular expression, $1 is its first group, $0 all of the hit, \\n a new line. Enter: "
-                  "replace this hit and go to the next",
+  by_ = makeField("replaceField", "Replace with",
+                  "With a regular expression, $1 is its first group, $0 the whole match, \\n a new line. "
+                  "Enter: replace this match and go to the next",
                   replaceRow_);
   second->addWidget(by_);
-  replace_ = addButton(second, "Replace", "replaceOne", "Replace this hit and go to the next (Enter)");
+  replace_ = addButton(second, "Replace", "replaceOne", "Replace this match and go to the next (Enter)");
   replaceAll_ = addButton(second, "Replace all", "replaceAll",
-                          "Replace all hits in the sources of cells; one Ctrl+Z takes all back");
+                          "Replace all matches in the sources of cells; one Ctrl+Z undoes it");
   column->addWidget(replaceRow_);
 
   for (QLineEdit* field : {field_, by_}) field->installEventFilter(this);
@@ -194,7 +194,7 @@ void FindBar::step(int steps) {
     finder_->step(steps > 0 ? steps - 1 : steps, in_notebook);
   } else {
     // From where the text cursor is now, not from the hit before. A hit in an output leaves it where it is.
-    if (in_notebook && here != stepped_) finder_->standAt(here.cell, here.first, here.last, steps);
+    if (in_notebook && here != stepped_) finder_->startAt(here.cell, here.first, here.last, steps);
     finder_->step(steps, in_notebook);
   }
   stepped_ = in_notebook ? cursorPlace() : Place();

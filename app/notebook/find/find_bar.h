@@ -13,18 +13,17 @@ class QToolButton;
 
 namespace tapedeck::app {
 
-/// Enter goes to the next hit, Shift+Enter to the one before, Ctrl+Enter into the text at the hit; Esc closes
-/// the bar and goes back to where one was.
+/// Enter goes to the next hit, Shift+Enter to the previous one, Ctrl+Enter into the text at the hit; Esc
+/// closes the bar and returns to where the user was.
 class FindBar : public QFrame {
   Q_OBJECT
  public:
   FindBar(Document* document, NotebookView* view, QWidget* parent = nullptr);
 
-  /// Comes with the keyboard, and searches for what is selected in the text where one is.
+  /// Opens with the focus, and searches for the text selected in the editor, if any.
   void open(bool replace);
   void close();
-  /// Also where the bar is closed: by what was searched for last. In the notebook's text the cursor goes
-  /// along.
+  /// Also where the bar is closed: repeats the last search. In the notebook's text the cursor follows.
   void step(int steps);
   NotebookFinder* finder() const { return finder_; }
 
@@ -61,8 +60,8 @@ class FindBar : public QFrame {
   QToolButton *replace_ = nullptr, *replaceAll_ = nullptr;
   QLabel* summary_ = nullptr;
   QWidget* replaceRow_ = nullptr;
-  QString done_;  ///< what Replace all did, until something else is searched for
-  // Where one was.
+  QString done_;  ///< what Replace all did, until the next search
+  // Where the user was.
   Place stepped_;  ///< where the cursor was after the last step from the notebook
   QPointer<QWidget> focus_;
   int scrolled_ = 0;

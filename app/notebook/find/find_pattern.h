@@ -1,4 +1,4 @@
-// What is searched for in texts, and where it occurs in one.
+// A search pattern, and where it matches in a text.
 #pragma once
 
 #include <QList>
@@ -20,7 +20,7 @@ struct FindQuery {
   bool operator==(const FindQuery&) const = default;
 };
 
-/// Of these and more a text is known to have, the rest is left out.
+/// The most hits that are reported for a text.
 constexpr int most_hits_of_a_text = 10'000;
 /// UTF-16 units of one text that are searched.
 constexpr qsizetype most_searched_units = 8'000'000;
@@ -31,18 +31,18 @@ class FindPattern {
   explicit FindPattern(const FindQuery& query);
 
   bool empty() const { return expression_.pattern().isEmpty(); }
-  /// Why there is nothing to be searched for: "missing closing parenthesis, at 5". Empty: it is well formed.
+  /// Why the pattern is invalid: "missing closing parenthesis, at 5". Empty: it is valid.
   QString error() const { return error_; }
 
   struct Found {
     QList<TextHit> hits;
     bool more = false;     ///< hits than `hits` holds
-    bool tooHard = false;  ///< an expression that backtracks without end was given up
+    bool tooHard = false;  ///< the search was stopped, because the expression backtracks without end
   };
   /// Takes long for long texts; ends early with `stop`, or after `most` hits. Finds nothing of no length.
   Found in(const QString& text, const std::atomic<bool>& stop, qsizetype most = most_hits_of_a_text) const;
   /// What the hit becomes: for a regular expression with its groups ($1, \1, $0) and \n, \t. None: the text
-  /// has no such hit there any more.
+  /// no longer matches there.
   std::optional<QString> replaced(const QString& text, const TextHit& hit, const QString& by) const;
 
  private:

@@ -9,7 +9,7 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int pause_while_typing = 150;  // milliseconds
-/// Of the texts that are given to the thread at a time: more is copied in the next turn of the event loop.
+/// Characters given to the thread at a time: more is copied in the next turn of the event loop.
 constexpr qsizetype batch_size = 2'000'000;
 
 /// Of a notebook. What else it has is left out, and said to be.
@@ -114,7 +114,7 @@ void NotebookFinder::beginAt(int cell, qsizetype offset) {
   current_ = -1;
 }
 
-void NotebookFinder::standAt(int cell, qsizetype first, qsizetype last, int steps) {
+void NotebookFinder::startAt(int cell, qsizetype first, qsizetype last, int steps) {
   if (searching() || count() == 0 || cell < 0) return;
   const qsizetype from = steps > 0 ? last : first;
   const auto behind = [&](const Hit& hit) {
@@ -126,7 +126,7 @@ void NotebookFinder::standAt(int cell, qsizetype first, qsizetype last, int step
     return hit.output < 0 && hit.at == selected && document_->indexOf(hit.cell) == cell;
   });
   const auto next = std::find_if(hits_.begin(), hits_.end(), behind);
-  // The step forward leads to the next one, and the step back to the one before it.
+  // A step forward leads to the next one, a step back to the previous one.
   current_ = here != hits_.end() ? here - hits_.begin()
              : steps > 0         ? (next - hits_.begin() + count() - 1) % count()
                                  : (next - hits_.begin()) % count();
@@ -346,7 +346,7 @@ void NotebookFinder::reveal(bool enter) {
 }
 
 QString NotebookFinder::summary() const {
-  if (!pattern_.error().isEmpty()) return "Not an expression: " + pattern_.error();
+  if (!pattern_.error().isEmpty()) return "Invalid regular expression: " + pattern_.error();
   if (query_.text.isEmpty()) return {};
   bool more = false;
   bool too_hard = false;
@@ -356,11 +356,11 @@ QString NotebookFinder::summary() const {
   }
   const QLocale english(QLocale::English);
   QString text = searching()    ? QString("searching…")
-                 : count() == 0 ? QString("No hits")
+                 : count() == 0 ? QString("No matches")
                                 : QString("%1 of %2%3")
                                       .arg(english.toString(current_ + 1), more ? "more than " : "",
                                            english.toString(count()));
-  if (too_hard) text += ", given up in some cells: the expression takes too long there";
+  if (too_hard) text += ", some cells were skipped: the expression takes too long there";
   return text;
 }
 
@@ -420,12 +420,12 @@ QString NotebookFinder::replaceAll(const QString& by) {
     }
     if (done > 0) sources.append({i, source + old.mid(done)});
   }
-  if (replaced == 0) return "Nothing to replace: all hits are in outputs, which stay as they are";
+  if (replaced == 0) return "Nothing to replace: all matches are in outputs, which are not changed";
   document_->replaceSources(sources);
   soon_.stop();
   startJob();
   const QLocale english(QLocale::English);
-  return QString("Replaced %1 in %2; Ctrl+Z takes all back")
+  return QString("Replaced %1 in %2; Ctrl+Z undoes it")
       .arg(english.toString(replaced),
            sources.size() == 1 ? QString("one cell") : QString("%1 cells").arg(sources.size()));
 }

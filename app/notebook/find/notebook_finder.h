@@ -29,23 +29,23 @@ class NotebookFinder : public QObject {
 
   /// Where the next step(), by `steps`, begins: at the hit that is selected there, or between the hits before
   /// and behind that place.
-  void standAt(int cell, qsizetype first, qsizetype last, int steps);
+  void startAt(int cell, qsizetype first, qsizetype last, int steps);
 
   bool searching() const { return job_ != 0 || !waiting_.isEmpty(); }
   qsizetype count() const { return static_cast<qsizetype>(hits_.size()); }
   qsizetype current() const { return current_; }  ///< -1: none
-  /// "3 of 17", "No hits", why an expression is none.
+  /// "3 of 17", "No matches", or why an expression is invalid.
   QString summary() const;
   /// "cell 4, line 2", "output of cell 4"; empty: no hit is current.
   QString place() const;
   bool wrong() const { return !pattern_.error().isEmpty(); }
 
-  /// By `steps`, round at the ends. `enter`: the text cursor goes there, else it is only shown.
+  /// By `steps`, wrapping around at the ends. `enter`: the text cursor goes there, else it is only shown.
   void step(int steps, bool enter = false);
   void enterCurrent();
 
   bool canReplace() const;
-  /// What was done last, and undoStructure() takes back, is a replacement.
+  /// The last change, which undoStructure() undoes, is a replacement.
   bool undoesReplacement() const;
   /// The current hit, and goes on to the next.
   void replaceCurrent(const QString& by);
@@ -117,7 +117,7 @@ class NotebookFinder : public QObject {
   int steps_ = 0;
   bool enter_ = false;
   bool reveal_ = false;
-  QTimer soon_;  ///< while one types
+  QTimer soon_;  ///< while the user types
 };
 
 }  // namespace tapedeck::app

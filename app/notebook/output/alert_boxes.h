@@ -1,4 +1,4 @@
-// Boxes that say what a text is about: Jupyter's <div class="alert alert-info"> and GitHub's "> [!NOTE]".
+// Admonition boxes: Jupyter's <div class="alert alert-info"> and GitHub's "> [!NOTE]".
 #pragma once
 
 #include <QTextDocument>
@@ -21,17 +21,17 @@ struct TitledAlert {
 };
 /// Of GitHub's mark, "[!NOTE]"; none: it is another text.
 std::optional<TitledAlert> alertOfMark(const QString& text);
-/// What may become such a mark as more text comes.
+/// Whether it may become such a mark as more text arrives.
 bool beginsAlertMark(const QString& text);
 
-/// What comes between these stands in the box, beside a sign that tells its kind without its colour.
+/// The text between these is in the box, beside a sign that shows its kind without colour.
 void openAlert(HtmlWriter& writer, AlertKind kind, const QString& title = {});
 void closeAlert(HtmlWriter& writer);
 
 /// Of a table that openAlert() made; none: it is another one.
 std::optional<AlertKind> alertOfTable(const QTextTable* table);
 
-/// Gives the boxes of a document their looks.
+/// Styles the boxes of a document.
 void styleAlerts(QTextDocument& document, const NotebookTheme& theme);
 
 }  // namespace tapedeck::app

@@ -119,7 +119,7 @@ void placeSource(QTextDocument& document, const FormulaMark& mark, const Formula
   if (!error.isEmpty()) {
     format.setUnderlineStyle(QTextCharFormat::WaveUnderline);
     format.setUnderlineColor(theme.failure);
-    format.setToolTip("This formula can't be set: " + error);
+    format.setToolTip("This formula can't be rendered: " + error);
     format.setProperty(error_property, error);
   }
   replaceMark(document, mark.position, formula.source.trimmed(), format);
@@ -195,7 +195,7 @@ std::vector<FormulaSource> placeFormulas(QTextDocument& document, const std::vec
 QString plainTextOf(const QTextCursor& selection, bool forReaders) {
   QString text = selection.selection().toPlainText();
   if (!selection.hasSelection()) return text;
-  // Objects come in the same order in both; of a formula's parts the first one stands for all.
+  // Objects come in the same order in both; the first of a formula's parts represents all.
   QString out;
   qsizetype at = 0;
   QVariant last;
@@ -213,7 +213,7 @@ QString plainTextOf(const QTextCursor& selection, bool forReaders) {
         const qsizetype found = text.indexOf(source, at);
         if (found >= 0) {
           out += QStringView(text).mid(at, found + source.size() - at);
-          out += " (this formula can't be set: " + format.stringProperty(error_property) + ")";
+          out += " (this formula can't be rendered: " + format.stringProperty(error_property) + ")";
           at = found + source.size();
         }
       }
@@ -256,7 +256,7 @@ void FormulaObject::drawObject(QPainter* painter, const QRectF& rect, QTextDocum
   const SharedPlaced placed = placedOf(format);
   const QTextBlock block = document->findBlock(position);
   if (placed == nullptr || !block.isValid()) return;
-  // The object stands in the middle of its line, which knows its baseline.
+  // The object is in the middle of its line, which knows its baseline.
   const QTextLine line = block.layout()->lineForTextPosition(position - block.position());
   const double baseline =
       line.isValid() ? rect.center().y() + (line.ascent() - line.descent()) / 2 : rect.bottom();

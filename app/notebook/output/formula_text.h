@@ -1,5 +1,4 @@
-// Formulas in a text document: each stands in its line as one thing that is painted, and is its TeX where it
-// is copied.
+// Formulas in a text document: each is one inline object that is painted, and its TeX source when copied.
 #pragma once
 
 #include <QObject>
@@ -14,18 +13,18 @@
 namespace tapedeck::app {
 
 /// `sources`: of each formula, what is set for it. Returns those that have no boxes yet. Those that can't be
-/// set stand as they were written, underlined, with the error as their tooltip.
+/// rendered appear as their source, underlined, with the error as tooltip.
 std::vector<inspector::FormulaSource> placeFormulas(QTextDocument& document,
                                                     const std::vector<Formula>& formulas,
                                                     const std::vector<inspector::FormulaSource>& sources,
                                                     const inspector::SetFormulas& set,
                                                     const NotebookTheme& theme);
 
-/// The selection as text, with each formula in it as it was written. `forReaders`: behind a formula that
-/// can't be set it says why, and a picture is its description.
+/// The selection as text, with each formula in it as it was written. `forReaders`: followed by why, for a
+/// formula that can't be rendered; and a picture is its description.
 QString plainTextOf(const QTextCursor& selection, bool forReaders = false);
 
-/// Paints the formulas of the document that owns it, and tells how much room they need.
+/// Paints the formulas of the document that owns it, and reports their size to the layout.
 class FormulaObject : public QObject, public QTextObjectInterface {
   Q_OBJECT
   Q_INTERFACES(QTextObjectInterface)

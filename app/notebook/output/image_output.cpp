@@ -56,7 +56,7 @@ void ImageOutput::setBitmap(const QByteArray& bytes) {
     natural_ = size.scaled(largest_side, largest_side, Qt::KeepAspectRatio).expandedTo(QSize(1, 1));
   setAccessibleName("Picture, " + sizeText(size));
   if (pixelsOf(size) <= most_decoded_pixels) return showBitmap();
-  waiting_ = QString("This picture has %1: too many to show without being asked.").arg(sizeText(size));
+  waiting_ = QString("This picture has %1: too many to show automatically.").arg(sizeText(size));
   show_ = new QToolButton(this);
   show_->setText("Show picture");
   show_->setToolTip("Decode this picture and show it");
@@ -93,7 +93,7 @@ bool ImageOutput::mayHold(QSize size) const {
          most_held_pixels;
 }
 
-/// Of a bitmap, what is painted in so many pixels.
+/// The part of a bitmap that is painted in that many pixels.
 void ImageOutput::prepare(QSize pixels) {
   const QSize size = image_.isNull() ? bitmapSize(bitmap_) : image_.size();
   if (pixelsOf(size) <= most_pixels_at_once) return take(preparePicture(bitmap_, image_, pixels));
@@ -254,7 +254,7 @@ void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
   copy_picture->setShortcut(QKeySequence::Copy);
   copy_picture->setToolTip("Copy the picture to the clipboard");
   QAction* save_picture = menu->addAction("&Save picture as…", this, &ImageOutput::save);
-  save_picture->setToolTip(isSvg() ? "Save what is shown, without scripts and references to other places"
+  save_picture->setToolTip(isSvg() ? "Save what is shown, without scripts and external references"
                                    : "Save the picture in a file");
   // By the menu key: at the picture, not where the mouse happens to be.
   const bool mouse = event->reason() == QContextMenuEvent::Mouse;

@@ -26,7 +26,7 @@ class ImageOutput : public Block {
   /// Of a natural size, in logical pixels.
   static constexpr int largest_side = largest_svg_side;
 
-  /// Keeps the aspect; never larger than its own size. `error` stands in its place where it can't be shown.
+  /// Keeps the aspect; never larger than its own size. `error` is shown instead where it can't be.
   ImageOutput(const NotebookTheme& theme, QWidget* parent);
   ~ImageOutput() override;
 
@@ -36,7 +36,7 @@ class ImageOutput : public Block {
   QSize naturalSize() const { return natural_; }
   void setSvg(const QByteArray& svg);
   QString error() const { return error_; }
-  /// What is said in the picture's place; empty where it is shown.
+  /// The sentence shown instead of the picture; empty where it is shown.
   QString told() const { return error_.isEmpty() ? waiting_ : error_; }
   QToolButton* showButton() const { return show_; }  ///< null: it is shown, or can't be
   QSize shownSize() const;                           ///< at the present width

@@ -22,6 +22,7 @@ struct NotebookTheme : inspector::Theme {
   std::array<QColor, 16> ansi;  ///< black, red, green, yellow, blue, magenta, cyan, white, then bright
 
   QFont textFont, codeFont;
+  double icons = 1;       ///< how much larger they are than the window's scale has them: in Present
   bool wrapsCode = true;  ///< lines of code that are wider than their cell go on below
 
   /// `zoom`: points added to the fonts.

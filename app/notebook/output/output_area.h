@@ -32,7 +32,7 @@ class OutputArea : public Block {
   void setTheme(const NotebookTheme& theme);
   /// Formulas of the notebook before these outputs that define macros.
   void setMacros(const QStringList& macros);
-  /// More outputs than are shown at first come, too, where there is such a one.
+  /// Also shows the outputs beyond those shown at first, if there are any.
   void showRow(int index);
   int count() const { return static_cast<int>(rows_.size()); }
   Block* row(int index) const { return rows_[static_cast<std::size_t>(index)].block; }
@@ -41,7 +41,7 @@ class OutputArea : public Block {
   QList<TextOutput*> foldingTexts() const;
   TextOutput* longestText() const;
 
-  /// A guess at the height, before anything is made.
+  /// An estimate of the height, before any widget is made.
   static int estimate(const nlohmann::ordered_json& outputs, const NotebookTheme& theme);
 
  signals:

@@ -69,7 +69,7 @@ Block* bitmap(const ordered_json& output, const std::string& mime, const ordered
 
 Block* html(const QString& text, const ordered_json& bundle, const NotebookTheme& theme, QWidget* parent) {
   const bool has_plain = bundle.contains("text/plain");
-  // Longer HTML is looked at in a thread; where it has nothing to see its plain text comes from there.
+  // Longer HTML is checked in a thread, which returns its plain text where it has nothing to show.
   constexpr qsizetype looked_at_once = 20'000;
   if (bool scripts = false; text.size() <= looked_at_once && !hasVisibleHtml(text, scripts)) {
     // Drawn by its script alone: the plain text says more than an empty box.

@@ -10,14 +10,14 @@ namespace tapedeck::app {
 class Block;
 class StaticText;
 
-/// Selects the words, at their place or, where the text reads otherwise than what was searched, the next to
-/// it. Returns the place of their first line in the widget; empty: they are not there.
+/// Selects the words at their place or, where the text differs from the text that was searched, the nearest
+/// ones. Returns the rectangle of their first line in the widget; empty: they are not there.
 QRect selectWords(StaticText& shown, const TextHit& hit, const QString& words);
 
 /// In an output of any kind, unfolding and scrolling it as needed. `byte`: where the hit begins in what was
 /// printed. Returns the place of its first line in the block; empty: the output shows itself in another form.
 QRect showHitIn(Block& output, const TextHit& hit, const QString& words, std::size_t byte);
-/// Nothing is selected as a hit any more.
+/// Clears the selection of hits.
 void endHitIn(Block& output);
 
 }  // namespace tapedeck::app

@@ -1,4 +1,4 @@
-// What changed in a cell's outputs since its view looked last.
+// What changed in a cell's outputs since its view was last updated.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Pictures are decoded, scaled and written in other threads where that would hold up the window.
+// Decodes, scales and writes pictures in other threads where that would block the window.
 #pragma once
 
 #include <QCoreApplication>
@@ -10,7 +10,7 @@
 
 namespace tapedeck::app {
 
-/// So many pixels are decoded within a frame.
+/// This many pixels are decoded within a frame.
 constexpr qint64 most_pixels_at_once = 500'000;
 
 /// A bitmap, and what is painted of it.
@@ -23,7 +23,7 @@ struct PreparedPicture {
 /// Decodes `bytes` where `whole` is null; `pixels`: the size of what is painted.
 PreparedPicture preparePicture(const QByteArray& bytes, const QImage& whole, QSize pixels);
 
-/// Encodes as the name ends ("png", "jpg"), and replaces the file. Returns what went wrong, or nothing.
+/// Encodes as the name ends ("png", "jpg"), and replaces the file. Returns the error, or nothing.
 QString savePicture(const QImage& image, const QString& path);
 
 /// The last job of an owner: an older one that has not begun is left out, and no answer of it comes.

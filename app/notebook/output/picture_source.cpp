@@ -85,7 +85,7 @@ void tell(QString* error, const QString& reason) {
 QSize bitmapSize(const QByteArray& bytes, QString* error) {
   const char* const format = bitmapFormat(bytes);
   if (format == nullptr) {
-    tell(error, "it is no PNG, JPEG, GIF or BMP");
+    tell(error, "it is not a PNG, JPEG, GIF or BMP");
     return {};
   }
   BitmapReader bitmap(bytes, format);

@@ -11,11 +11,11 @@ namespace tapedeck::app {
 /// Plain data: may be copied to another thread.
 class PictureSource {
  public:
-  /// Pictures that "attachment:NAME" stands for: nbformat's attachments of a cell.
+  /// Pictures that "attachment:NAME" refers to: nbformat's attachments of a cell.
   void setAttachments(const nlohmann::ordered_json& attachments);
   /// Relative paths are read from here; empty: none are.
   void setFolder(const QString& folder) { folder_ = folder; }
-  /// As it is in the file, not looked at yet; empty where it is not to be had.
+  /// The file's bytes, unchecked; empty where it is not available.
   QByteArray bytes(const QString& source) const;
   /// Whether pictures that this text may show can take longer than a frame to read and decode.
   bool mayTakeLong(const QString& text) const;
@@ -29,8 +29,8 @@ class PictureSource {
 /// A picture is decoded with at most so many pixels; larger ones are scaled down meanwhile.
 constexpr qint64 most_decoded_pixels = 32'000'000;
 
-/// Of untrusted bytes, without decoding them. Bitmaps are PNG, JPEG, GIF and BMP, told by their first bytes:
-/// no other decoder sees them. Empty where they are none of these; `error`: why.
+/// Of untrusted bytes, without decoding them. Bitmaps are PNG, JPEG, GIF and BMP, recognised by their first
+/// bytes: no other decoder sees them. Empty where they are none of these; `error`: why.
 QSize bitmapSize(const QByteArray& bytes, QString* error = nullptr);
 inline qint64 pixelsOf(QSize size) {
   return size.isEmpty() ? 0 : static_cast<qint64>(size.width()) * size.height();

@@ -1,4 +1,4 @@
-// Markdown and HTML made into a document that is ready to be painted.
+// Turns Markdown and HTML into a document that is ready to be painted.
 #pragma once
 
 #include <QStringList>
@@ -26,7 +26,7 @@ struct RichText {
   bool ownLinks = false;                 ///< as HtmlCleaner has it: for the program's own pages alone
 };
 
-/// A document may be let go by another thread than its own, whose event loop deletes it then.
+/// The last reference to a document may be dropped on another thread; its own thread's event loop deletes it.
 struct DeleteLater {
   void operator()(QObject* object) const {
     object->thread() == QThread::currentThread() ? delete object : object->deleteLater();
@@ -37,7 +37,7 @@ struct RichDocument {
   std::unique_ptr<QTextDocument, DeleteLater> document;
   bool cut = false;   ///< there is more than the bounds allow
   QStringList notes;  ///< what was left out, in sentences
-  /// Formulas that stand there as they were written until somebody sets them.
+  /// Formulas that are shown as their source until they are rendered.
   std::vector<inspector::FormulaSource> unset = {};
 };
 
@@ -57,7 +57,7 @@ void giveToThread(QTextDocument& document, QThread* thread);
 /// Pictures as wide as they are, or as there is room.
 void fitPictures(QTextDocument& document, int width);
 
-/// Whether it is a matter of a moment to lay it out.
+/// Whether it is laid out within a frame.
 bool isSmall(const QTextDocument& document);
 
 /// HTML with something to see without scripts.

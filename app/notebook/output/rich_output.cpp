@@ -155,7 +155,7 @@ void RichOutput::showPlaceholder() {
 
 int RichOutput::computeHeight(int width) {
   if (note_.isEmpty() && width != width_) {
-    // A small document is laid out anew at once; others keep their lines until they come anew.
+    // A small document is laid out again at once; others keep their lines until the new layout arrives.
     if (filled_ && width_ >= 0 && job_ == 0 && isSmall(*view_->document())) {
       width_ = width;
     } else {
@@ -214,9 +214,9 @@ void RichOutput::updateBar() {
   more_->setVisible(cut_ && source_ == nullptr);
   more_->setEnabled(job_ == 0);
   whole_->setText(source_ == nullptr ? "Open whole as text" : "Back");
-  whole_->setToolTip(source_ == nullptr ? "Show all of it as it was written, in a view that scrolls by itself"
-                                        : "Show it as it was meant to look");
-  told_->setText(source_ == nullptr ? told() : "As it was written.");
+  whole_->setToolTip(source_ == nullptr ? "Show all of its source text, in a view with its own scroll bar"
+                                        : "Show it formatted");
+  told_->setText(source_ == nullptr ? told() : "Shown as source text.");
   bar_->show();
 }
 

@@ -15,8 +15,8 @@ class StaticText;
 class TextOutput;
 
 /// Short texts are shown at once. Longer ones are made ready in a thread of their own, for the width that
-/// they get; meanwhile their beginning stands there as it was written. What is more than the bounds is left
-/// out and named, with a button for more of it and one for the whole as it was written.
+/// they get; meanwhile the beginning of their source is shown. What exceeds the bounds is left out, with a
+/// note, a button for more of it and one for the whole source.
 class RichOutput : public Block {
   Q_OBJECT
  public:
@@ -34,7 +34,7 @@ class RichOutput : public Block {
 
   StaticText* view() const { return view_; }
   bool ready() const { return job_ == 0 && formulaJob_ == 0; }  ///< nothing is being prepared
-  QString told() const;                                         ///< what is said about what is not shown
+  QString told() const;                                         ///< the note on what is not shown
   bool cut() const { return cut_; }
   void showMore();
   void showPicture(int number);  ///< one that is more than the bounds allow

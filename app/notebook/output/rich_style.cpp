@@ -144,7 +144,7 @@ QString richStyleSheet(const NotebookTheme& theme, bool markdown) {
         {CodeColour::decorator, theme.decorator}};
     for (const auto& [colour, shown] : colours)
       sheet += QString(".%1 { color: %2; }").arg(classOf(colour), shown.name());
-    // As in the editor, so that colour is not all.
+    // As in the editor, so that it does not depend on colour alone.
     sheet += QString(".%1 { font-weight: 600; } .%2 { font-style: italic; }")
                  .arg(classOf(CodeColour::keyword), classOf(CodeColour::comment));
   } else {

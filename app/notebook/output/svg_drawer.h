@@ -1,5 +1,5 @@
-// SVG drawn in a process of its own, which is ended where one takes too long: it may repeat a dash a billion
-// times.
+// Draws SVG in a process of its own, which is killed where a drawing takes too long: one may repeat a dash a
+// billion times.
 #pragma once
 
 #include <QObject>

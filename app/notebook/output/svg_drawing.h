@@ -1,5 +1,5 @@
-// What the window asks of tapedeck-svg, the process that draws SVG, and what it answers: on its standard
-// input and output, each as its length (32 bits) and that many bytes. An empty answer comes once it is ready.
+// Requests to tapedeck-svg, the process that draws SVG, and its answers: on its standard input and output,
+// each as its length (32 bits) and that many bytes. An empty answer comes once it is ready.
 #pragma once
 
 #include <QByteArray>
@@ -53,7 +53,7 @@ inline QDataStream& operator>>(QDataStream& stream, SvgAnswer& answer) {
   QByteArray pixels;
   stream >> answer.natural >> answer.problem >> answer.clean >> size >> pixels;
   if (size.isEmpty()) return stream;
-  // What lies about its size takes no memory.
+  // A wrong size in the header allocates no memory.
   const bool whole = pixels.size() / 4 / size.width() == size.height() &&
                      pixels.size() == qint64{4} * size.width() * size.height();
   QImage image = whole ? QImage(size, QImage::Format_ARGB32_Premultiplied) : QImage();

@@ -1,4 +1,4 @@
-// The wheel over texts that lie in the notebook: it scrolls the notebook, unless it is turned sideways.
+// The wheel over texts within the notebook: it scrolls the notebook, unless it is turned sideways.
 #pragma once
 
 class QAbstractScrollArea;

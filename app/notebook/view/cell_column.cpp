@@ -42,6 +42,7 @@ QToolButton* CellColumn::addButton(const QString& text, const QString& tip, Cell
 }
 
 void CellColumn::setTheme(const NotebookTheme& theme) {
+  theme_ = theme;
   for (QToolButton* button : {code_, markdown_}) button->setIcon(inspector::icon("add"));
   bar_->setStyleSheet(
       QString("QToolButton { border: 1px solid %1; border-radius: 4px; padding: 3px 8px; color: %2; "
@@ -58,27 +59,27 @@ void CellColumn::setGrows(bool on) {
 }
 
 int CellColumn::computeHeight(int width) {
-  int height = metrics::top_of_notebook();
+  int height = metrics::top_of_notebook(theme_);
   const int room = std::min(width, metrics::most_width());
-  for (CellWidget* cell : cells) height += cell->heightFor(room) + metrics::gap();
+  for (CellWidget* cell : cells) height += cell->heightFor(room) + metrics::gap(theme_);
   return height + bar_->sizeHint().height() + 60;
 }
 
 void CellColumn::placeAtEnd(CellWidget* cell) const {
   const int room = std::min(width(), metrics::most_width());
-  const int y = cells.isEmpty() ? metrics::top_of_notebook()
-                                : cells.last()->y() + cells.last()->height() + metrics::gap();
+  const int y = cells.isEmpty() ? metrics::top_of_notebook(theme_)
+                                : cells.last()->y() + cells.last()->height() + metrics::gap(theme_);
   cell->setGeometry(0, y, room, cell->heightFor(room));
 }
 
 void CellColumn::place() {
-  int y = metrics::top_of_notebook();
+  int y = metrics::top_of_notebook(theme_);
   const int room = std::min(width(), metrics::most_width());
   for (CellWidget* cell : cells) {
     const int height = cell->heightFor(room);
     cell->setGeometry(0, y, room, height);
     cell->arrange();
-    y += height + metrics::gap();
+    y += height + metrics::gap(theme_);
   }
   hint_->setVisible(cells.isEmpty());
   bar_->setGeometry(0, y, room, bar_->sizeHint().height());

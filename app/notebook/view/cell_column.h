@@ -40,6 +40,7 @@ class CellColumn : public Block {
   QToolButton* code_;
   QToolButton* markdown_;
   QLabel* hint_;
+  NotebookTheme theme_;
 };
 
 }  // namespace tapedeck::app

@@ -156,7 +156,7 @@ void CellWidget::paintGutter(QPainter& painter) const {
   QString prompt;
   if (shownType_ == CellType::code) {
     const int count = cell().executionCount;
-    // Once it runs it has the number by which a pause in it is told.
+    // Once it runs it has the number that a message on a pause in it names.
     const bool waiting = state_ == CellState::queued || (state_ == CellState::busy && count == 0);
     prompt = waiting ? "[*]" : count > 0 ? QString("[%1]").arg(count) : "[ ]";
   } else if (shownType_ == CellType::raw) {

@@ -48,7 +48,7 @@ constexpr CellAction all_actions[] = {CellAction::run,         CellAction::moveU
 
 CellToolbar::CellToolbar(const NotebookTheme& theme, QWidget* parent) : QFrame(parent) {
   setObjectName("cellToolbar");
-  setAccessibleName("Tools of the cell");
+  setAccessibleName("Cell toolbar");
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(1, 1, 1, 1);
   layout->setSpacing(0);
@@ -77,8 +77,9 @@ QToolButton* CellToolbar::button(CellAction action) const {
 void CellToolbar::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
   for (QToolButton* button : buttons_) {  // the scale comes with the theme, as the letters do
-    button->setIconSize(QSize(1, 1) * inspector::scaled(icon_side));
-    button->setFixedSize(inspector::scaled(button_width), cell_metrics::tools() - 2);
+    button->setIconSize(QSize(1, 1) * inspector::scaled(qRound(icon_side * theme.icons)));
+    button->setFixedSize(inspector::scaled(qRound(button_width * theme.icons)),
+                         cell_metrics::tools(theme) - 2);
   }
   setStyleSheet(
       QString("#cellToolbar { background: %1; border: 1px solid %2; border-radius: 4px; }"

@@ -19,8 +19,8 @@ class OutputArea;
 class RichOutput;
 class StaticText;
 
-/// Made cheaply: editor and outputs come with realize(), when the cell is about to be seen. Until then its
-/// height is a guess.
+/// Cheap to make: realize() adds editor and outputs, when the cell is about to become visible. Until then its
+/// height is an estimate.
 class CellWidget : public Block {
   Q_OBJECT
  public:
@@ -65,7 +65,7 @@ class CellWidget : public Block {
   ExcerptBar* excerptBar() const { return excerpt_; }
   InputLine* inputLine() const { return input_; }
   bool hasEditorFocus() const;
-  /// Where a text of the rendered Markdown stands; 0 where it is not found.
+  /// The position of a text in the rendered Markdown; 0 where it is not found.
   int yOfText(const QString& text) const;
 
   void askInput(const QString& prompt, bool password);
@@ -105,7 +105,7 @@ class CellWidget : public Block {
   QRect sourceArea() const;
   void paintGutter(QPainter& painter) const;
   void paintSelected(QPainter& painter) const;
-  /// What screen readers say of it: "done in 1.3 s", "edited since it ran".
+  /// Its state for screen readers: "done in 1.3 s", "edited since it ran".
   QString stateWord() const;
   /// The same as short as the gutter is narrow: "1.3 s", "edited".
   QString gutterWord() const;

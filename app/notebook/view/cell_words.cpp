@@ -87,14 +87,13 @@ QString CellWidget::stateTip() const {
   QString text;
   switch (state_) {
     case CellState::idle:
-      text = cell().executionCount > 0
-                 ? QString("Was run as number %1 of its session").arg(cell().executionCount)
-                 : "Not run yet";
+      text = cell().executionCount > 0 ? QString("Run number %1 of its session").arg(cell().executionCount)
+                                       : "Not run yet";
       break;
     case CellState::queued:
-      return "Waits for the cells before it";
+      return "Waiting for the cells before it";
     case CellState::busy:
-      return input_ != nullptr ? "The program waits for a line of input" : "Is running";
+      return input_ != nullptr ? "The program is waiting for a line of input" : "Running";
     case CellState::done:
       text = "Finished";
       break;

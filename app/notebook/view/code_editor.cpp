@@ -37,7 +37,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setBraceMatching(language == Language::python ? SloppyBraceMatch : NoBraceMatch);
   setScrollWidth(1);
   setScrollWidthTracking(true);
-  // What goes on below stands further in than any block of the code.
+  // A continuation line is indented further than any block of the code.
   setWrapIndentMode(language == Language::python ? WrapIndentDeeplyIndented : WrapIndentFixed);
   if (language == Language::python) setWrapVisualFlags(WrapFlagNone, WrapFlagByBorder);
   SendScintilla(SCI_SETEXTRAASCENT, extra_leading);
@@ -64,6 +64,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setTheme(theme);
   connect(this, &QsciScintilla::marginClicked, this, [this](int, int line) { emit lineClicked(line + 1); });
   connect(this, &QsciScintilla::linesChanged, this, &CodeEditor::checkHeight);
+  connect(this, &QsciScintilla::textChanged, this, &CodeEditor::applyWrapping);
   connect(this, &QsciScintilla::textChanged, this, &CodeEditor::checkHeight);
   connect(this, &QsciScintilla::textChanged, this, &CodeEditor::followBreakpoints);
   connect(this, &QsciScintillaBase::SCN_PAINTED, this, &CodeEditor::checkHeight);
@@ -122,7 +123,7 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   if (markHandle_ >= 0) setMark(markedLine(), markPending_);
   setUpHits();
   checkHeight();
-  QMetaObject::invokeMethod(this, &CodeEditor::measureAnew, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(this, &CodeEditor::remeasure, Qt::QueuedConnection);
 }
 
 void CodeEditor::showSource(const QString& source) {
@@ -176,8 +177,8 @@ void CodeEditor::setMark(int line, bool pending) {
     markHandle_ = markerAdd(line - 1, pending ? pending_arrow : cursor_arrow);
     const QColor color = pending ? theme_.paused : theme_.cursor;
     markLabel_->setText(pending ? "◀ paused" : "◁ cursor");
-    markLabel_->setToolTip(pending ? "The session waits before the next op of this line"
-                                   : "The record at the cursor ran in this line");
+    markLabel_->setToolTip(pending ? "The session waits before the next op on this line"
+                                   : "The record at the cursor ran on this line");
     QFont small = theme_.textFont;
     small.setPointSize(std::max(5, small.pointSize() - 1));
     markLabel_->setFont(small);
@@ -245,6 +246,7 @@ void CodeEditor::focusOutEvent(QFocusEvent* event) {
 
 void CodeEditor::resizeEvent(QResizeEvent* event) {
   QsciScintilla::resizeEvent(event);
+  applyWrapping();
   placeMarkLabel();
   checkHeight();
 }

@@ -1,4 +1,4 @@
-// The editor of one cell: as high as its text, coloured, with a margin that marks where the session stands.
+// The editor of one cell: as high as its text, coloured, with a margin that marks where the session is.
 #pragma once
 
 #include <Qsci/qsciscintilla.h>
@@ -112,7 +112,8 @@ class CodeEditor : public QsciScintilla {
   /// Code of few and short enough lines to be wrapped: what is longer scrolls sideways.
   static bool wrapsWell(const QString& source);
   void applyWrapping();
-  void measureAnew();
+  qsizetype columns() const;
+  void remeasure();
   void placeMarkLabel();
   void setUpHits();
   bool handlePair(const QKeyEvent& event);

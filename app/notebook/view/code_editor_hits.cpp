@@ -64,7 +64,7 @@ void CodeEditor::setHits(const SourceHits& hits) {
   }
   if (hits.hits.isEmpty()) return;
   ByteCounter bytes(text(), longLines_);
-  // The one that the search stands at is among those that are marked.
+  // The current hit is among those that are marked.
   const qsizetype first = std::max<qsizetype>(0, hits.current - most_marked / 2);
   const qsizetype last = std::min(hits.hits.size(), first + most_marked);
   for (qsizetype i = first; i < last; ++i) {

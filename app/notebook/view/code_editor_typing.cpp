@@ -110,7 +110,7 @@ void CodeEditor::newLine() {
   if (language_ == Language::python) {
     const QString code = before.section('#', 0, 0).trimmed();
     static const QRegularExpression ends_block("^(return|pass|break|continue|raise)\\b");
-    // Inside brackets the statement goes on all the same.
+    // Inside brackets the statement continues anyway.
     const bool open = code.count('(') + code.count('[') > code.count(')') + code.count(']');
     if (code.endsWith(':')) {
       indent += QString(indentationWidth(), ' ');

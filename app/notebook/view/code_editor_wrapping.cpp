@@ -14,6 +14,7 @@ namespace {
 constexpr qsizetype widest_wrapped = 400;  ///< letters of a line
 constexpr qsizetype most_wrapped = 2000;   ///< lines
 constexpr qsizetype deeper_rows = 8;       ///< letters: two levels of indentation
+constexpr qsizetype tab_columns = 4;
 
 /// The height of all lines is that of the highest of the styles' fonts, some of which may come from another
 /// family: an editor tells it, for each font once.
@@ -51,6 +52,30 @@ qsizetype rowsOf(QStringView line, qsizetype columns) {
   return rows;
 }
 
+/// The same of a line that breaks behind any letter.
+qsizetype rowsByLetters(QStringView line, qsizetype columns) {
+  qsizetype indent = 0;
+  while (indent < line.size() && line[indent] == u' ') ++indent;
+  const qsizetype deeper = indent + deeper_rows;
+  const qsizetype later = deeper > columns / 2 ? columns : columns - deeper;
+  return line.size() <= columns ? 1 : 1 + (line.size() - columns + later - 1) / later;
+}
+
+/// Of some line the first word does not fit behind the indentation. Where lines break behind spaces that
+/// would leave its first row empty.
+bool emptiesARow(QStringView source, qsizetype columns) {
+  for (const QStringView line : source.tokenize(u'\n')) {
+    qsizetype at = 0, indent = 0;
+    for (; at < line.size() && (line[at] == u' ' || line[at] == u'\t'); ++at)
+      indent += line[at] == u'\t' ? tab_columns : 1;
+    if (indent == 0) continue;
+    qsizetype end = at;
+    while (end < line.size() && line[end] != u' ' && line[end] != u'\t') ++end;
+    if (end > at && indent + end - at >= columns) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int CodeEditor::symbolMarginWidth() {
@@ -66,13 +91,22 @@ bool CodeEditor::wrapsWell(const QString& source) {
 
 void CodeEditor::applyWrapping() {
   const bool wrapped = !plain_ && (language_ != Language::python || (theme_.wrapsCode && !scrollsSideways_));
-  const WrapMode mode = !wrapped ? WrapNone : language_ == Language::python ? WrapWhitespace : WrapWord;
+  const auto ofCode = [this] { return emptiesARow(text(), columns()) ? WrapCharacter : WrapWhitespace; };
+  const WrapMode mode = !wrapped ? WrapNone : language_ == Language::python ? ofCode() : WrapWord;
   if (mode != wrapMode()) setWrapMode(mode);
+}
+
+/// Letters that a row has room for.
+qsizetype CodeEditor::columns() const {
+  int room = viewport()->width();
+  for (int margin = 0; margin < margins(); ++margin) room -= marginWidth(margin);
+  room -= static_cast<int>(SendScintilla(SCI_GETMARGINLEFT) + SendScintilla(SCI_GETMARGINRIGHT));
+  return std::max(8, room / std::max(1, QFontMetrics(theme_.codeFont).horizontalAdvance('0')));
 }
 
 /// A lexer brings its styles one after the other: lines that were measured between two of them would keep
 /// widths of letters that are not drawn.
-void CodeEditor::measureAnew() {
+void CodeEditor::remeasure() {
   const WrapMode mode = wrapMode();
   if (mode == WrapNone) return;
   setWrapMode(WrapNone);
@@ -89,13 +123,15 @@ int CodeEditor::estimateHeight(const QString& source, int room, Language languag
   const QFontMetrics metrics(theme.codeFont);
   const int margins = metrics.horizontalAdvance("000") + 8 + symbolMarginWidth();
   const qsizetype columns = std::max(8, (room - margins) / std::max(1, metrics.horizontalAdvance('0')));
+  const bool byLetters = wrapped && language == Language::python && emptiesARow(source, columns);
   qsizetype rows = 0;
   qsizetype longest = 0;
   for (qsizetype start = 0; start <= source.size();) {
     qsizetype end = source.indexOf('\n', start);
     if (end < 0) end = source.size();
     longest = std::max(longest, end - start);
-    rows += wrapped ? rowsOf(QStringView(source).mid(start, end - start), columns) : 1;
+    const QStringView line = QStringView(source).mid(start, end - start);
+    rows += !wrapped ? 1 : byLetters ? rowsByLetters(line, columns) : rowsOf(line, columns);
     start = end + 1;
   }
   const bool bar = !wrapped && longest > columns;

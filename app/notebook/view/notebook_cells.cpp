@@ -112,7 +112,7 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
   QObject::connect(editor, &CodeEditor::commandGiven, view,
                    [this, cell](EditorCommand command) { editorKey(cell, command); });
   QObject::connect(editor, &CodeEditor::typed, view, [this] { assistant->hideHelp(); });
-  // The line with the text cursor stays in sight while one types.
+  // The line with the text cursor stays visible while the user types.
   QObject::connect(editor, &QsciScintilla::cursorPositionChanged, view, [this, editor](int, int) {
     if (!editor->hasFocus() || arranging) return;
     if (arrangeWanted) arrange();
@@ -223,7 +223,7 @@ void NotebookView::Private::removed(int index) {
   states.remove(cell->id());
   busy.remove(cell->id());
   if (hovered == cell->id()) hovered.clear();
-  // The focus goes first: hiding its holder would hand it to whatever comes next.
+  // The focus moves first: hiding the widget that has it would pass it to the next one.
   if (had_focus) view->setFocus();
   cell->disconnect(view);
   cell->hide();
@@ -256,6 +256,7 @@ void NotebookView::Private::retheme() {
   // Where the window's letters are larger than the program's, so are the notebook's.
   const int larger = view->font().pointSize() - QApplication::font().pointSize();
   theme = NotebookTheme::of(view->palette(), zoom + larger);
+  theme.icons = view->font().pointSizeF() / QApplication::font().pointSizeF();
   theme.wrapsCode = wrapsCode;
   column->setTheme(theme);
   toolbar->setTheme(theme);
@@ -288,7 +289,7 @@ void NotebookView::Private::arrange() {
   arranging = true;
   QScrollBar* bar = view->verticalScrollBar();
   const int window = view->viewport()->height();
-  // What the eye is on stays where it is: the current cell where it is in sight, else the one that stopped,
+  // What the eye is on stays where it is: the current cell where it is visible, else the one that stopped,
   // else the first cell that begins in the window.
   const auto inSight = [&](const CellWidget* cell) {
     return cell != nullptr && cell->height() > 0 && cell->y() < bar->value() + window &&
@@ -350,9 +351,9 @@ void NotebookView::Private::showCurrent() {
   for (int i = 0; i < 4; ++i) {
     const int before = view->verticalScrollBar()->value();
     const int window = view->viewport()->height();
-    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook();
+    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook(theme);
     if (tall && cell->y() < before + window / 2 && cell->y() + cell->height() > before + window / 2) break;
-    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook());
+    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook(theme));
     if (view->verticalScrollBar()->value() == before) break;
   }
 }

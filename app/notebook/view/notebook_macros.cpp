@@ -8,7 +8,7 @@
 namespace tapedeck::app {
 namespace {
 
-/// While a definition is typed, what uses it below is not set anew with each key.
+/// While a definition is typed, formulas below that use it are not rendered again with each key.
 constexpr int macros_settle = 250;  // milliseconds
 
 }  // namespace

@@ -199,7 +199,7 @@ void NotebookView::splitCurrent() {
   const CodeEditor* editor = cell->editor();
   if (editor == nullptr || editor->isReadOnly()) {
     emit told(editor == nullptr ? QString("A cell is split at the text cursor: press Enter first")
-                                : QString("The text of this cell is shown in part: show all of it first"));
+                                : QString("Only a part of this cell's text is shown: show all of it first"));
     return;
   }
   const int index = d_->current;

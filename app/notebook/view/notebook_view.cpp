@@ -146,7 +146,7 @@ void NotebookView::askInput(const QString& cellId, const QString& prompt, bool p
   cell->realize();
   cell->askInput(prompt, password);
   d_->arrange();
-  // Whoever works in another panel keeps the focus there.
+  // A user who works in another panel keeps the focus there.
   if (here || QApplication::focusWidget() == nullptr) {
     d_->focusBeforeInput = here ? QApplication::focusWidget() : nullptr;
     cell->inputLine()->field()->setFocus();
@@ -184,7 +184,7 @@ void NotebookView::showHeading(int index, const QString& text) {
   if (cell == nullptr) return;
   cell->realize();
   d_->arrange();
-  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook());
+  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook(d_->theme));
 }
 
 // ---- the menu's actions ----
@@ -261,7 +261,7 @@ void NotebookView::keyPressEvent(QKeyEvent* event) {
 }
 
 void NotebookView::resizeEvent(QResizeEvent* event) {
-  // Panels come when a cell stops or draws a curve: the line where it stopped stays in sight, else the
+  // Panels come when a cell stops or draws a curve: the line where it stopped stays visible, else the
   // current cell.
   const int top = verticalScrollBar()->value();
   const int bottom = top + event->oldSize().height();

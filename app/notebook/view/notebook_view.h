@@ -24,15 +24,15 @@ class NotebookView : public QScrollArea {
   /// What commands act on: the current cell and those selected with it, from the top; empty in an empty
   /// notebook.
   QList<int> selectedCells() const;
-  /// Scrolls so that this heading of a Markdown cell stands at the top.
+  /// Scrolls so that this heading of a Markdown cell is at the top.
   void showHeading(int index, const QString& text);
   void setCellState(const QString& cellId, CellState state);
   CellState cellState(const QString& cellId) const;
-  /// Why what a cell shows may not hold any more; a sentence that its tooltip and screen readers have.
+  /// Why a cell's outputs may be outdated; a sentence for its tooltip and screen readers.
   void setCellMark(const QString& cellId, CellMark mark, const QString& why);
   CellMark cellMark(const QString& cellId) const;
-  /// Marks the line (from 1) at which the session is paused; scrolls it into sight where it is another than
-  /// before. `pending`: the gate waits there now; else it is where the cursor's record ran. An empty id
+  /// Marks the line (from 1) at which the session is paused; scrolls to it where it differs from the
+  /// previous one. `pending`: the gate waits there now; else it is where the cursor's record ran. An empty id
   /// clears the mark.
   void setPausedLine(const QString& cellId, int line, bool pending);
   /// The breakpoints in the margin of a cell.

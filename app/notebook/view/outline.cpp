@@ -31,7 +31,7 @@ OutlineView::OutlineView(NotebookView* notebook, Document* document, QWidget* pa
   list_->setUniformRowHeights(true);
   list_->setExpandsOnDoubleClick(false);
   list_->setAccessibleName("Outline of the notebook");
-  hint_->setText("Headings of Markdown cells stand here. A line that begins with # makes one.");
+  hint_->setText("The headings of Markdown cells appear here. A line that begins with # is one.");
   hint_->setWordWrap(true);
   hint_->setMargin(8);
   auto* layout = new QVBoxLayout(this);

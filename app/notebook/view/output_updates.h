@@ -1,5 +1,5 @@
-// Outputs come faster than they can be read: what changed in each cell is collected, and told some times a
-// second.
+// Outputs arrive faster than they can be read: collects what changed in each cell, and reports it a few times
+// a second.
 #pragma once
 
 #include <QHash>

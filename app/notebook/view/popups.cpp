@@ -76,7 +76,7 @@ void CompletionPopup::filter() {
   const QString typed = editor_->textInRange(start_, std::max(start_, cursor));
   list_->clear();
   for (const QString& match : matches_) {
-    // Matches may replace more than they share with what stands there: those are offered as they come.
+    // Matches may replace more than they share with the text there: those are offered unchanged.
     if (offered_ && (!match.startsWith(typed) || match == typed)) continue;
     if (match.startsWith(typed) || (cursor >= start_ && match.contains(typed, Qt::CaseInsensitive))) {
       list_->addItem(match);

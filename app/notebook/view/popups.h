@@ -20,11 +20,11 @@ class CompletionPopup : public QFrame {
  public:
   CompletionPopup(const NotebookTheme& theme, QWidget* parent);
 
-  /// A match replaces what stands from `start` to `after` behind the text cursor, in code points.
+  /// A match replaces the text from `start` to `after` behind the text cursor, in code points.
   void open(CodeEditor* editor, const QStringList& matches, int start, int after);
-  /// Unasked: nothing is accepted by itself. Enter and Tab accept the chosen one, as in VS Code and
-  /// JupyterLab; where what is typed is a name already nothing is chosen, and Enter is a new line until Down
-  /// chooses.
+  /// Opened while typing: nothing is accepted automatically. Enter and Tab accept the chosen one, as in VS
+  /// Code and JupyterLab; where what is typed is a name already nothing is chosen, and Enter is a new line
+  /// until Down chooses.
   void offer(CodeEditor* editor, const QStringList& matches, int start);
   /// Whether that is a name as it is.
   std::function<bool(const QString&)> isName;

@@ -13,7 +13,7 @@ struct PythonPlace {
   int open = 0;         ///< brackets of all kinds that were opened and not closed before the place
 };
 
-/// Of the end of `before`, all that stands before the place. What stands between braces in an f-string counts
+/// Of the end of `before`, all that stands before the place. Text between braces in an f-string counts
 /// as string.
 PythonPlace pythonPlace(QStringView before);
 

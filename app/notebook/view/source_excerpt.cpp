@@ -48,12 +48,11 @@ std::optional<SourceExcerpt> excerptOf(const QString& source) {
     start = end + 1;
   }
   const QLocale locale(QLocale::English);
-  excerpt.sentence =
-      QString(
-          "%1 characters in %2 lines, the longest of %3: shown is the beginning, to be read only. "
-          "Running the cell runs all of it.")
-          .arg(locale.toString(source.size()), locale.toString(source.count('\n') + 1),
-               locale.toString(longestLine(source)));
+  excerpt.sentence = QString(
+                         "%1 characters in %2 lines, the longest of %3: only the beginning is shown, "
+                         "read-only. Running the cell runs all of it.")
+                         .arg(locale.toString(source.size()), locale.toString(source.count('\n') + 1),
+                              locale.toString(longestLine(source)));
   return excerpt;
 }
 
@@ -72,8 +71,9 @@ ExcerptBar::ExcerptBar(const NotebookTheme& theme, QWidget* parent)
     layout->addWidget(button);
     return button;
   };
-  edit_ = add("Edit all", "Show all lines, without colours, the longest by their beginnings (Enter, Enter)",
-              &ExcerptBar::wholeWanted);
+  edit_ =
+      add("Edit all", "Show all lines, without colours; of the longest, only the beginning (Enter, Enter)",
+          &ExcerptBar::wholeWanted);
   add("Copy all", "Copy the whole source to the clipboard", &ExcerptBar::copyWanted);
   setTheme(theme);
 }
@@ -86,8 +86,9 @@ void ExcerptBar::setSentence(const QString& sentence, bool editable) {
 QString longLinesSentence() {
   const QLocale locale(QLocale::English);
   return QString(
-             "Of lines over %1 characters the first %2 are shown. The rest of each belongs to the text, runs "
-             "and is saved; here it is one character, to be copied, moved or deleted as a whole.")
+             "Of lines over %1 characters, only the first %2 are shown. The rest of each is still part of "
+             "the text, runs and is saved; here it is one character, which is copied, moved or deleted as a "
+             "whole.")
       .arg(locale.toString(longest_line), locale.toString(shown_of_long_line));
 }
 

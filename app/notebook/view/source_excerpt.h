@@ -1,4 +1,4 @@
-// Sources beyond what an editor lays out at once: their beginning, to be read, and a bar that says so.
+// Sources too large for an editor to lay out at once: their beginning, read-only, and a bar that says so.
 #pragma once
 
 #include <QString>

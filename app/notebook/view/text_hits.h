@@ -15,7 +15,7 @@ struct TextHit {
 /// Those in the source of a cell.
 struct SourceHits {
   QList<TextHit> hits;
-  qsizetype current = -1;  ///< which one the search stands at
+  qsizetype current = -1;  ///< the one that the search is at
 };
 
 }  // namespace tapedeck::app

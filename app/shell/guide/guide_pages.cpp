@@ -29,7 +29,7 @@ QList<GuidePage> readPages() {
   return pages;
 }
 
-/// Of a line of Markdown, what one reads.
+/// The visible text of a line of Markdown.
 QString plainLine(QString line) {
   static const QRegularExpression link(R"(!?\[([^\]]*)\]\([^)]*\))"), signs(R"([*`]+)"),
       rule(R"(^\|[\s|:-]+\|$)");

@@ -18,8 +18,8 @@ const QList<GuidePage>& guidePages();
 /// Number of the page in guidePages(); -1: there is none.
 int guidePage(const QString& file);
 
-/// What of the guide belongs to a panel, by its descriptor's id: "why.md", "whole-runs.md#…"; that of
-/// index.md where it has no part of its own.
+/// The part of the guide on a panel, by its descriptor's id: "why.md", "whole-runs.md#…"; index.md where it
+/// has no part of its own.
 QString guideOfPanel(const QString& panel);
 
 /// As links name a heading, which is how code hosts make it from the heading's text: lower case, spaces as
@@ -29,7 +29,7 @@ QString anchorOf(const QString& heading);
 /// A part of a page that every word occurs in.
 struct GuideHit {
   int page = 0;
-  QString heading;  ///< the nearest one above; empty: it stands before the second heading
+  QString heading;  ///< the nearest one above; empty: it is before the second heading
   QString text;     ///< the paragraph, without Markdown's signs
 };
 

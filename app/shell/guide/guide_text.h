@@ -17,7 +17,7 @@ class GuideText : public QScrollArea {
   /// Of the page that is shown.
   void goTo(const QString& anchor, const QString& words = {});
   RichOutput* text() const { return text_; }
-  /// The page is set, and where one wanted to be.
+  /// The page is laid out and scrolled to where it was asked for.
   bool ready() const { return text_->ready() && !awaited_; }
 
  signals:
@@ -33,9 +33,9 @@ class GuideText : public QScrollArea {
 
   RichOutput* text_;
   QString anchor_, words_;
-  bool awaited_ = false;  ///< the page has not come to where one wanted to be
+  bool awaited_ = false;  ///< the page is not yet scrolled to where it was asked for
   bool arranging_ = false;
-  int placed_ = -1;  ///< where goThere() scrolled to: until somebody scrolls, the page stays at the heading
+  int placed_ = -1;  ///< where goThere() scrolled to: until the user scrolls, the page stays at the heading
 };
 
 }  // namespace tapedeck::app

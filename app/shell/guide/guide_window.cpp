@@ -49,16 +49,17 @@ GuideWindow::GuideWindow(QWidget* parent)
   setWindowTitle("Guide");
   setWindowFlag(Qt::WindowMaximizeButtonHint);
   setAttribute(Qt::WA_DeleteOnClose);
-  back_ = inspector::addKeyedAction(this, "◀ Back", {QKeySequence("Alt+Left")}, "The page before");
+  back_ = inspector::addKeyedAction(this, "◀ Back", {QKeySequence("Alt+Left")}, "Previous page");
   back_->setObjectName("guideBack");
   connect(back_, &QAction::triggered, this, [this] { go(-1); });
-  forward_ = inspector::addKeyedAction(this, "Forward ▶", {QKeySequence("Alt+Right")}, "The page after");
+  forward_ = inspector::addKeyedAction(this, "Forward ▶", {QKeySequence("Alt+Right")}, "Next page");
   forward_->setObjectName("guideForward");
   connect(forward_, &QAction::triggered, this, [this] { go(1); });
 
   field_->setObjectName("guideSearch");
   field_->setPlaceholderText("Search the guide");
-  field_->setToolTip("Parts of the guide that have every word (Ctrl+F; Enter shows the first, Esc clears)");
+  field_->setToolTip(
+      "Parts of the guide that contain every word (Ctrl+F; Enter shows the first, Esc clears)");
   field_->setAccessibleName("Search the guide");
   field_->setClearButtonEnabled(true);
   connect(field_, &QLineEdit::textChanged, this, &GuideWindow::search);
@@ -98,7 +99,7 @@ void GuideWindow::open(const QString& address) {
   const qsizetype sign = address.indexOf('#');
   const QString file = sign < 0 ? address : address.left(sign);
   Place place;
-  place.page = file.isEmpty() && at_ >= 0 ? way_[at_].page : std::max(0, guidePage(file));
+  place.page = file.isEmpty() && at_ >= 0 ? history_[at_].page : std::max(0, guidePage(file));
   place.anchor = sign < 0 ? QString() : address.mid(sign + 1);
   visit(place);
 }
@@ -111,10 +112,10 @@ void GuideWindow::follow(const QString& address) {
 }
 
 void GuideWindow::visit(const Place& place, const QString& words) {
-  const bool same_page = at_ >= 0 && way_[at_].page == place.page;
-  way_ = way_.mid(0, at_ + 1);
-  way_ << place;
-  at_ = static_cast<int>(way_.size()) - 1;
+  const bool same_page = at_ >= 0 && history_[at_].page == place.page;
+  history_ = history_.mid(0, at_ + 1);
+  history_ << place;
+  at_ = static_cast<int>(history_.size()) - 1;
   if (same_page)
     text_->goTo(place.anchor, words);
   else
@@ -123,10 +124,10 @@ void GuideWindow::visit(const Place& place, const QString& words) {
 }
 
 void GuideWindow::go(int by) {
-  if (at_ + by < 0 || at_ + by >= way_.size()) return;
-  const int before = way_[at_].page;
+  if (at_ + by < 0 || at_ + by >= history_.size()) return;
+  const int before = history_[at_].page;
   at_ += by;
-  const Place& place = way_[at_];
+  const Place& place = history_[at_];
   if (place.page != before)
     text_->setPage(guidePages()[place.page].source, place.anchor);
   else
@@ -136,12 +137,12 @@ void GuideWindow::go(int by) {
 
 void GuideWindow::updateWay() {
   back_->setEnabled(at_ > 0);
-  forward_->setEnabled(at_ + 1 < way_.size());
+  forward_->setEnabled(at_ + 1 < history_.size());
   if (at_ < 0) return;
-  const GuidePage& page = guidePages()[way_[at_].page];
+  const GuidePage& page = guidePages()[history_[at_].page];
   setWindowTitle(page.file == "index.md" ? QString("Guide") : QString("Guide: %1").arg(page.title));
   text_->setAccessibleName(page.title);
-  if (field_->text().isEmpty()) list_->setCurrentRow(way_[at_].page);
+  if (field_->text().isEmpty()) list_->setCurrentRow(history_[at_].page);
 }
 
 void GuideWindow::listPages() {
@@ -150,7 +151,7 @@ void GuideWindow::listPages() {
     auto* item = new QListWidgetItem(guidePages()[i].title, list_);
     item->setData(page_role, i);
   }
-  if (at_ >= 0) list_->setCurrentRow(way_[at_].page);
+  if (at_ >= 0) list_->setCurrentRow(history_[at_].page);
 }
 
 void GuideWindow::search(const QString& words) {

@@ -45,7 +45,7 @@ class GuideWindow : public QDialog {
   GuideText* text_;
   QAction* back_;
   QAction* forward_;
-  QList<Place> way_;  ///< pages that were shown, the oldest first
+  QList<Place> history_;  ///< pages that were shown, the oldest first
   int at_ = -1;
 };
 

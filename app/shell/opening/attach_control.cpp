@@ -44,7 +44,7 @@ void AttachControl::attach(qint64 process) {
   for (const Program& program : runningPrograms())
     if (program.process == process) return attach(program);
   messages_->show(MessageBar::Kind::error,
-                  QString("There is no program with pid %1 that could be attached to. Start it with %2")
+                  QString("No program with PID %1 can be attached to. Start it with %2")
                       .arg(process)
                       .arg(howToStartProgram()),
                   {}, about_attaching);
@@ -70,7 +70,7 @@ void AttachControl::attach(const Program& program) {
 void AttachControl::detach() {
   if (!program_ || program_->state() != KernelState::busy) return;
   program_->detach();
-  emit told(QString("Detached from %1: it runs on.").arg(program_->title()));
+  emit told(QString("Detached from %1, which keeps running.").arg(program_->title()));
 }
 
 }  // namespace tapedeck::app

@@ -1,4 +1,4 @@
-// Attaching to running programs: the list, and the windows that look into them.
+// Attaching to running programs: the list, and the windows of attached programs.
 #pragma once
 
 #include <QObject>
@@ -17,24 +17,24 @@ namespace tapedeck::app {
 class AttachControl : public QObject {
   Q_OBJECT
  public:
-  /// `kernel`: what `window` itself looks at.
+  /// `kernel`: what `window` itself shows.
   AttachControl(Kernel* kernel, MessageBar* messages, Actions& actions, QWidget* window);
   ~AttachControl() override;
 
   /// Shows the list.
   void choose();
   void attach(const Program& program);
-  /// The program of that number; says so where there is none.
+  /// Attaches to the program of that process ID; reports where there is none.
   void attach(qint64 process);
   void detach();
 
  signals:
-  /// A window for this kernel, which is its own from now on.
+  /// Asks for a window for this kernel, and passes ownership of it.
   void opened(tapedeck::app::Kernel* kernel);
   void told(const QString& sentence);
 
  private:
-  AttachedProgram* program_;  ///< what the window itself looks at; nullptr: something else
+  AttachedProgram* program_;  ///< what the window itself shows; nullptr: something else
   MessageBar* messages_;
   QWidget* window_;
 };

@@ -31,7 +31,8 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
   resize(760, 360);
   auto* rows = new QVBoxLayout(this);
   auto* what = inspector::plainLabel(
-      "It runs on while its ops are shown here; it can be paused and stepped. Detaching lets it go.");
+      "The program keeps running while its ops are shown here; you can pause and step it. Detaching leaves "
+      "it running.");
   what->setWordWrap(true);
   rows->addWidget(what);
   pages_ = new QStackedWidget;
@@ -45,7 +46,7 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
   list_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   pages_->addWidget(list_);
   none_ =
-      inspector::plainLabel("No program that could be attached to runs now.\n\nStart one with\n\n    " +
+      inspector::plainLabel("No running program can be attached to.\n\nStart one with\n\n    " +
                             howToStartProgram() + "\n\nand it appears here as soon as it imports tapedeck.");
   none_->setObjectName("noPrograms");
   none_->setAlignment(Qt::AlignCenter);
@@ -57,7 +58,7 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
       ->setAutoDefault(false);  // also while there is nothing to attach to
   attach_ = buttons_->addButton("&Attach", QDialogButtonBox::AcceptRole);
   attach_->setObjectName("attach");
-  attach_->setToolTip("Look into the chosen program (Enter)");
+  attach_->setToolTip("Attach to the chosen program (Enter)");
   attach_->setDefault(true);
   rows->addWidget(buttons_);
   connect(buttons_, &QDialogButtonBox::accepted, this, &QDialog::accept);

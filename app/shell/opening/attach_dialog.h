@@ -1,4 +1,4 @@
-// Which of the running programs to look into.
+// Chooses the running program to attach to.
 #pragma once
 
 #include <QDialog>
@@ -15,7 +15,7 @@ class QTreeWidget;
 
 namespace tapedeck::app {
 
-/// The list is looked through again every second; what is chosen stays chosen.
+/// The list is refreshed every second; the selection stays.
 class AttachDialog : public QDialog {
   Q_OBJECT
  public:

@@ -49,7 +49,7 @@ ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
   box.setWindowTitle(facts.quitting ? "Quit while a cell runs" : "Close while a cell runs");
   QString details = QString("%1 ends its session.%2")
                         .arg(facts.quitting ? "Quitting" : "Closing",
-                             facts.modified ? " The notebook has changes that are not saved." : "");
+                             facts.modified ? " The notebook has unsaved changes." : "");
   QPushButton* keep = nullptr;
   if (!facts.quitting) {
     details +=
@@ -87,7 +87,7 @@ bool askRestart(QWidget* window, const QString& running) {
       box, capital(running) + ".",
       "A restart ends it, and what the session computed is lost. The notebook and its outputs stay.");
   QPushButton* restart = addButton(box, "restartSession", "&Restart", QMessageBox::DestructiveRole,
-                                   "End what runs, and start a fresh session");
+                                   "End what is running, and start a fresh session");
   QPushButton* cancel = box.addButton(QMessageBox::Cancel);
   cancel->setText("&Cancel");
   inspector::makeSafe(box, cancel);

@@ -1,4 +1,4 @@
-// What is asked before a running cell would be ended.
+// The question before a running cell is ended.
 #pragma once
 
 #include <QString>

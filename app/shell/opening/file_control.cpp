@@ -159,7 +159,7 @@ void FileControl::load(const QString& path) {
 }
 
 void FileControl::reload() {
-  if (!mayLoseChanges("Reload it all the same? What you changed here is lost.", "&Reload it")) {
+  if (!mayLoseChanges("Reload it anyway? Your changes here will be lost.", "&Reload it")) {
     file_.check();
     return;
   }
@@ -172,7 +172,7 @@ void FileControl::reload() {
 bool FileControl::mayLoseChanges(const QString& question, const QString& deed) {
   if (!document_->modified()) return true;
   return inspector::confirm(window_, "Unsaved changes",
-                            QString("%1 has changes that are not saved. %2").arg(name(), question), deed);
+                            QString("%1 has unsaved changes. %2").arg(name(), question), deed);
 }
 
 void FileControl::loaded() {
@@ -200,7 +200,7 @@ void FileControl::markOpen() {
   if (mark_.set(document_->path())) return;
   messages_->show(
       MessageBar::Kind::warning,
-      QString("%1 is open in another Tapedeck program, too. When both save, the second one is asked first.")
+      QString("%1 is also open in another Tapedeck process. When both save it, the second one asks first.")
           .arg(name().isEmpty() ? document_->name() : name()),
       {{"Make this one a copy", [this] { makeCopy(); }}}, about_others);
 }
@@ -232,7 +232,7 @@ void FileControl::stopped() {
 void FileControl::restore(const RecoveryEntry& entry) {
   if (!QFileInfo::exists(entry.file)) {
     messages_->show(MessageBar::Kind::information,
-                    "This work was restored or thrown away elsewhere meanwhile.");
+                    "Meanwhile, this work was restored or thrown away elsewhere.");
   } else if (FileControl* holder = holderOf(entry.path)) {
     if (holder != this) holder->raise();
     holder->restoreHere(entry);
@@ -244,7 +244,7 @@ void FileControl::restore(const RecoveryEntry& entry) {
 }
 
 void FileControl::restoreHere(const RecoveryEntry& entry) {
-  if (!mayLoseChanges("Replace them by what was kept?", "&Replace them")) {
+  if (!mayLoseChanges("Replace them with what was kept?", "&Replace them")) {
     recoveries_->offerFor(document_->path());
     return;
   }
@@ -254,12 +254,12 @@ void FileControl::restoreHere(const RecoveryEntry& entry) {
     recoveries_->offerFor(document_->path());
     enter();
     const bool newer = QFileInfo(entry.path).lastModified() > entry.time;
-    messages_->show(MessageBar::Kind::information,
-                    entry.path.isEmpty() ? QString("Restored. Save it to keep it.")
-                    : newer
-                        ? QString("Restored. %1 was changed since then: look at it before you replace it.")
-                              .arg(entry.path)
-                        : QString("Restored. Save it to replace %1.").arg(entry.path));
+    messages_->show(
+        MessageBar::Kind::information,
+        entry.path.isEmpty() ? QString("Restored. Save it to keep it.")
+        : newer
+            ? QString("Restored. %1 was changed since then: check it before you replace it.").arg(entry.path)
+            : QString("Restored. Save it to replace %1.").arg(entry.path));
   };
   patience_.start();
   file_.recover(entry);
@@ -295,8 +295,8 @@ bool FileControl::mayClose() {
     return false;
   }
   if (empty_ || !document_->modified()) return true;
-  const auto answer = inspector::askToSave(window_, QString("%1 has changes that are not saved.").arg(name()),
-                                           "Once it is closed, what is not saved can't be had again.");
+  const auto answer = inspector::askToSave(window_, QString("%1 has unsaved changes.").arg(name()),
+                                           "Once it is closed, unsaved changes can't be restored.");
   if (answer == QMessageBox::Discard) return true;
   if (answer == QMessageBox::Save && saveOrAsk())
     closing_ = file_.saving();

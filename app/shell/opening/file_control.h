@@ -18,17 +18,17 @@ namespace tapedeck::app {
 class Recoveries;
 struct RecoveryEntry;
 
-/// What can go wrong is told in the message bar. Nothing here waits for a disk: what takes longer than a
-/// moment shows how far it is, and can be cancelled.
+/// The message bar shows errors. Nothing here waits for a disk: what takes longer than a moment shows its
+/// progress, and can be cancelled.
 class FileControl : public QObject {
   Q_OBJECT
  public:
-  /// `window`: of which dialogs are children.
+  /// `window`: the parent of dialogs.
   FileControl(Document* document, Kernel* kernel, MessageBar* messages, QWidget* window);
   ~FileControl() override;
 
-  /// In this window where it has nothing to lose, else elsewhere(); a notebook that is open already comes to
-  /// the front. A sample is opened as a copy: its file belongs to the program.
+  /// In this window where it has nothing to lose, else elsewhere(); a window that has the notebook already
+  /// comes to the front. A sample is opened as a copy: its file belongs to the program.
   void open(const QString& path);
   void create();
   /// Asks which one to open.
@@ -40,9 +40,9 @@ class FileControl : public QObject {
   /// Asks about changes that are not saved. False: the window stays, for good or until they are saved; then
   /// it closes by itself.
   bool mayClose();
-  /// What else the window waited for before it closes is done; or (false) was given up.
+  /// The other work that the window waited for before it closes is done; or (false) was cancelled.
   void goOnClosing(bool done);
-  /// Where it is saved; asks for a notebook that has no file. Empty: the user does not want to.
+  /// The path to save to; asks for one where the notebook has no file. Empty: the user cancelled.
   QString pathToSave();
   /// The window closes when it is saved there.
   void saveAndClose(const QString& path);
@@ -55,18 +55,18 @@ class FileControl : public QObject {
 
   /// Something is read or written.
   bool busy() const { return file_.loading() || file_.saving(); }
-  /// What is read or written sooner shows no progress (300 ms).
+  /// Reading or writing that takes less shows no progress (300 ms).
   void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
   /// No notebook yet.
   bool empty() const { return empty_; }
-  /// The notebook's name for people: its file's, or "Untitled2".
+  /// The notebook's name in messages: its file's, or "Untitled2".
   QString name() const;
   Autosave* autosave() { return &autosave_; }
-  /// For people: "saved 10:41", "not saved since 10:41"; empty before the first save.
+  /// In words: "saved 10:41", "not saved since 10:41"; empty before the first save.
   const QString& savedAt() const { return savedAt_; }
   Recoveries* recoveries() const { return recoveries_.get(); }
-  /// The window shows what is no file of the user's to be edited, called `name`: there is nothing to save,
-  /// and other files open elsewhere. `path`: of what it shows, if that is a file.
+  /// The window shows a program or a trace called `name`, not a file to edit: there is nothing to save, and
+  /// other files open elsewhere. `path`: of what it shows, if that is a file.
   void showGuest(const QString& name, const QString& path = {});
   /// Where work of an earlier run is put: an empty window, one with that notebook, else one of its own.
   void restore(const RecoveryEntry& entry);
@@ -78,7 +78,7 @@ class FileControl : public QObject {
   void entered();
   void nameChanged();
   void savedAtChanged();
-  /// Something went well: for the status bar.
+  /// A success message: for the status bar.
   void told(const QString& sentence);
   /// To be done with a window of its own.
   void elsewhere(const std::function<void(tapedeck::app::FileControl&)>& act);
@@ -128,8 +128,8 @@ class FileControl : public QObject {
   std::unique_ptr<Recoveries> recoveries_;
   std::function<void()> afterLoad_;
   QString loading_;  ///< the path of what is being read
-  QString guest_;    ///< the path of what is shown and is no document
-  QString again_;    ///< asked for while it was given up
+  QString guest_;    ///< the path of the program or trace that is shown
+  QString again_;    ///< asked for while it was being cancelled
   QTimer patience_;  ///< what is done before it ends needs no progress
   double share_ = 0;
   QString savedAt_;

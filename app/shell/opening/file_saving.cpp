@@ -47,7 +47,7 @@ void FileControl::saveAndClose(const QString& path) {
 
 void FileControl::write(const QString& path) {
   if (isSample(path)) {
-    refuse(QString("%1 is a sample that comes with the program: it stays as it is.").arg(path));
+    refuse(QString("%1 is a sample that comes with the program: it can't be overwritten.").arg(path));
     return;
   }
   if (const FileControl* holder = holderOf(path); holder && holder != this) {
@@ -116,7 +116,8 @@ void FileControl::changedOutside(NotebookFile::Outside what, bool saving) {
     document_->markUnsaved();
     messages_->show(
         MessageBar::Kind::warning,
-        QString("%1 was deleted or moved by another program: what you see is saved nowhere.").arg(file),
+        QString("%1 was deleted or moved by another program: what you see is no longer saved anywhere.")
+            .arg(file),
         {{"Save it again", [this] { write(document_->path()); }}, another}, about_file);
     return;
   }
@@ -125,7 +126,7 @@ void FileControl::changedOutside(NotebookFile::Outside what, bool saving) {
                                : QString("%1 was changed by another program.").arg(file);
   messages_->show(MessageBar::Kind::warning, happened,
                   {{"Reload", [this] { reload(); }},
-                   {saving ? "Replace it by mine" : "Keep mine",
+                   {saving ? "Replace it with mine" : "Keep mine",
                     [this, saving] {
                       file_.keepMine();
                       document_->markUnsaved();

@@ -22,7 +22,7 @@ namespace {
 constexpr char about_pause[] = "pause";
 constexpr char about_sources[] = "sources";
 
-/// So many bytes of a notebook are read within a frame.
+/// This many bytes of a notebook are read within a frame.
 constexpr std::size_t read_at_once = 1 << 20;
 
 }  // namespace
@@ -140,7 +140,7 @@ void Guest::disableActions() {
   }
   QAction* close = (*parts_.actions)["file.close"];
   inspector::setKey(close, close->shortcuts(),
-                    program ? "Close this window; the program runs on" : "Close this window");
+                    program ? "Close this window; the program keeps running" : "Close this window");
   if (program) (*parts_.actions)["session.detach"]->setEnabled(parts_.kernel->state() == KernelState::busy);
 }
 

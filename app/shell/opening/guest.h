@@ -1,4 +1,4 @@
-// A window that looks at what runs, or ran, elsewhere: an attached program, or a trace file.
+// A window on an attached program or a trace file.
 #pragma once
 
 #include <QObject>
@@ -11,17 +11,17 @@
 
 namespace tapedeck::app {
 
-/// Waits until `kernel`, a child of `asking`, answers: then it is nobody's child, and `opened` gets it. Where
-/// it does not, the message of that topic says why, and it goes.
+/// Waits until `kernel`, a child of `asking`, answers; then removes its parent and passes ownership to
+/// `opened`. Where it does not answer, the message of that topic says why, and `kernel` is deleted.
 void awaitGuest(GuestKernel* kernel, QObject* asking, MessageBar* messages, const char* topic,
                 const std::function<void()>& opened);
 
-/// Its lines are shown and can't be changed; what would run cells is disabled, and says why.
+/// Its lines are read-only; actions that would run cells are disabled, and say why.
 class Guest : public QObject {
   Q_OBJECT
  public:
   explicit Guest(const WindowParts& parts, QObject* parent = nullptr);
-  /// After the window has enabled what belongs to a notebook.
+  /// Call it after the window has enabled a notebook's actions.
   void disableActions();
 
  private:
@@ -30,7 +30,7 @@ class Guest : public QObject {
   void tellUnread(const QString& problem);
 
   WindowParts parts_;
-  QString doubt_;  ///< told last: that files are newer than the program
+  QString doubt_;  ///< last reported: that files are newer than the program
 };
 
 }  // namespace tapedeck::app

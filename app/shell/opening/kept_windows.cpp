@@ -57,7 +57,7 @@ QList<MainWindow*> keptWindows() {
   return windows;
 }
 
-void noLongerKept(MainWindow* window) {
+void removeKept(MainWindow* window) {
   kept().removeAll(window);
 }
 

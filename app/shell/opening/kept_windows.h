@@ -10,14 +10,14 @@ namespace tapedeck::app {
 
 class MainWindow;
 
-/// Hides it. Where no other window is left in sight, a start page opens: from there it is opened again.
+/// Hides it. Where no other window is visible, a start page opens: from there it is opened again.
 void keepRunning(MainWindow* window);
 /// In the order in which they were closed.
 QList<MainWindow*> keptWindows();
-/// It is in sight again.
-void noLongerKept(MainWindow* window);
+/// It is visible again.
+void removeKept(MainWindow* window);
 void showKeptWindows();
-/// Another one than `window` that is in sight; nullptr: there is none.
+/// A visible window other than `window`; nullptr: there is none.
 MainWindow* otherWindow(const MainWindow* window);
 /// An entry for each, made whenever the menu opens; choosing it opens the window again.
 void listKeptWindows(QMenu* menu);

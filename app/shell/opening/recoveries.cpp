@@ -52,8 +52,7 @@ Recoveries::Recoveries(Document* document, MessageBar* messages, FileControl* fi
     // It is tried again all the time, and told once.
     if (std::exchange(failure_, sentence) == sentence) return;
     messages_->show(MessageBar::Kind::warning,
-                    "What is not saved would be lost if the program ended now: " + sentence, {},
-                    about_writing);
+                    "Unsaved work would be lost if the program ended now: " + sentence, {}, about_writing);
   });
   connect(&writer_, &RecoveryWriter::written, this, [this] {
     failure_.clear();
@@ -121,8 +120,9 @@ void Recoveries::adopt(const RecoveryEntry& entry) {
 }
 
 bool Recoveries::throwAway(const RecoveryEntry& entry) {
-  const QString question = QString("The unsaved work on %1 from %2 can't be had again. Throw it away?")
-                               .arg(nameOf(entry), timeOf(entry));
+  const QString question =
+      QString("The unsaved work on %1 from %2 can't be restored afterwards. Throw it away?")
+          .arg(nameOf(entry), timeOf(entry));
   if (!inspector::confirm(messages_->window(), "Throw away unsaved work", question, "&Throw it away"))
     return false;
   discardRecovery(entry);
@@ -150,7 +150,7 @@ void Recoveries::showAll() {
   auto* column = new QVBoxLayout(dialog);
   const QList<RecoveryEntry> entries = pendingRecoveries();
   auto* said = inspector::plainLabel(
-      entries.isEmpty() ? "There is none: every notebook was saved, or closed by its user."
+      entries.isEmpty() ? "There is no recovered work: every notebook was saved, or closed by its user."
                         : "Kept when Tapedeck ended unexpectedly, until it is restored or thrown away:");
   said->setWordWrap(true);
   column->addWidget(said);

@@ -17,15 +17,16 @@ class Recoveries : public QObject {
   Recoveries(Document* document, MessageBar* messages, FileControl* files);
   ~Recoveries() override;
 
-  /// In the message bar, each until it is restored, thrown away or its message closed; what is closed is
-  /// still in showAll().
+  /// Offers each in the message bar, until it is restored, thrown away or its message closed; showAll() still
+  /// lists it then.
   void offer();
   /// A notebook was opened: its own work is offered as such, that on others stays with the program's first
   /// window.
   void offerFor(const QString& path);
   /// All that is kept, in a list.
   void showAll();
-  /// The document has what was kept now: its file lives on as the document's own until that is saved.
+  /// The document has the recovered work now: the recovery file becomes the document's own until that is
+  /// saved.
   void adopt(const RecoveryEntry& entry);
   /// Asks; false: it stays.
   bool throwAway(const RecoveryEntry& entry);

@@ -25,9 +25,9 @@ constexpr char about_opening[] = "trace.open";
 constexpr char about_saving[] = "trace.save";
 const QString channel = QStringLiteral("trace/save");
 const QString status_channel = QStringLiteral("trace/status");
-const QString nothing_yet = QStringLiteral("There is no trace to be saved yet: no op has been recorded.");
+const QString nothing_yet = QStringLiteral("There is no trace to save yet: no op has been recorded.");
 const QString has_ended =
-    QStringLiteral("The session has ended: its trace can be saved only while it is there.");
+    QStringLiteral("The session has ended: a trace can be saved only while its session is running.");
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void TraceControl::open(const QString& path) {
 // ---- saving ----
 
 void TraceControl::save() {
-  if (saving()) return emit told("The trace is being saved already.");
+  if (saving()) return emit told("The trace is already being saved.");
   if (parts_.session->recordCount() != 0) return choosePath();
   // The news of the first ops may still be on its way. The dialog comes when the answer has been dealt with.
   const bool asked = parts_.session->request<protocol::Status>(
@@ -169,7 +169,7 @@ void TraceControl::ended(bool saved) {
   target_.clear();
   patience_.stop();
   parts_.messages->dismiss(about_saving);
-  if (std::exchange(closing_, false)) emit closingGoesOn(saved);
+  if (std::exchange(closing_, false)) emit closingResumed(saved);
 }
 
 void TraceControl::showProgress() {

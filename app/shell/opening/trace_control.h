@@ -13,8 +13,7 @@ class QWidget;
 
 namespace tapedeck::app {
 
-/// What takes longer than a moment shows how far it is, and can be cancelled; what goes wrong is told in the
-/// message bar.
+/// What takes longer than a moment shows its progress, and can be cancelled; the message bar shows errors.
 class TraceControl : public QObject {
   Q_OBJECT
  public:
@@ -26,18 +25,18 @@ class TraceControl : public QObject {
   void save();
   void saveTo(const QString& path);
   void cancel();
-  /// False: a trace is being written, and the window stays until closingGoesOn().
+  /// False: a trace is being written, and the window stays until closingResumed().
   bool mayClose();
   bool saving() const { return !target_.isEmpty() || preparing_; }
   /// What takes less shows no progress (300 ms).
   void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
 
  signals:
-  /// A window for this kernel, which is its own from now on.
+  /// Asks for a window for this kernel, and passes ownership of it.
   void opened(tapedeck::app::Kernel* kernel);
   void told(const QString& sentence);
-  /// What the window waited for is done; or (false) was given up or failed: the window stays.
-  void closingGoesOn(bool done);
+  /// The work that the window waited for is done; or (false) was cancelled or failed: the window stays.
+  void closingResumed(bool done);
 
  private:
   void choosePath();

@@ -117,7 +117,7 @@ void DockShares::restore(const QByteArray& saved) {
   }
 }
 
-// A panel behind another one's tab is visible, too, but stands outside of the window.
+// A panel behind another one's tab is visible, too, but is placed outside of the window.
 bool DockShares::isSeen(const QDockWidget* dock) const {
   return dock->isVisible() && !dock->isFloating() && window_->rect().intersects(dock->geometry());
 }

@@ -13,7 +13,7 @@ HelpButton::HelpButton(QDockWidget* dock) : QToolButton(dock), dock_(dock) {
   setAutoRaise(true);
   setFocusPolicy(Qt::NoFocus);  // F1 in the panel does the same
   setToolTip(
-      inspector::plainTip(QString("What the guide says of %1 (F1 in the panel)").arg(dock->windowTitle())));
+      inspector::plainTip(QString("Show the guide's page on %1 (F1 in the panel)").arg(dock->windowTitle())));
   setAccessibleName(QString("Guide to %1").arg(dock->windowTitle()));
   dock->installEventFilter(this);
   if (auto* neighbour = dock->findChild<QAbstractButton*>("qt_dockwidget_floatbutton"))

@@ -25,7 +25,7 @@ class OutlinePanel : public inspector::Panel {
 
   bool isEmpty() const override { return empty_; }
   QList<inspector::HandledKeys> handledKeys() const override {
-    return {{{Qt::Key_Up, Qt::Key_Down}, "Show the heading before or after"},
+    return {{{Qt::Key_Up, Qt::Key_Down}, "Show the previous or next heading"},
             {{Qt::Key_Return}, "Go to the heading's cell"}};
   }
 

@@ -24,7 +24,7 @@ using inspector::PanelPlace;
 
 namespace {
 
-/// Panels that a workspace does not name stand below those that it does, for whoever shows them.
+/// Panels that a workspace does not name go below those that it does, when the user shows them.
 constexpr int rows_of_others = 100;
 /// They leave the notebook as much of the window's width at least.
 constexpr double least_notebook = 0.4;
@@ -87,7 +87,7 @@ double namedHeight(const QList<Placed>& list) {
 PanelDocks::PanelDocks(QMainWindow* window, const QList<PanelDescriptor>& panels,
                        const inspector::PanelContext& context, TypingWatch* typing)
     : QObject(window), window_(window), typing_(typing) {
-  // What the code draws stands below the code, what one step shows beside it.
+  // The code's curves are below the code, the panels about one step beside it.
   window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   window->setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   QList<QDockWidget*> docks;
@@ -268,7 +268,7 @@ void PanelDocks::showWhatIsWanted() {
   placing_ = outer;
 }
 
-/// One that comes by itself does not push itself before the one that the user chose, nor before an earlier
+/// A panel that opens automatically does not cover one that the user chose, nor an earlier
 /// one.
 bool PanelDocks::keepsItsPlace(const Entry& seen, const Entry& come) const {
   const QString& id = seen.descriptor.id;
@@ -291,9 +291,9 @@ bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
   if (event->type() != QEvent::Close) return false;
   for (const Entry& entry : entries_) {
     if (entry.dock != object) continue;
-    // Whoever presses the key of a panel that is behind another wants to see it. (One that came there was
-    // never in sight, and nobody told that it no longer is.) And of one in sight, to work in it: only where
-    // the keyboard is in it already, the key hides it.
+    // A user who presses the key of a panel that is behind another wants to see it. (One that came there was
+    // never visible, and it would get no hide event.) And of a visible one, to work in it: only where
+    // the focus is in it already, the key hides it.
     const bool elsewhere = byKey_ && !hasFocus(entry);
     if ((isBehind(entry.dock) || elsewhere) && window_->isVisible()) {
       event->ignore();
@@ -326,7 +326,7 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     for (Placed& one : list)
       if (one.place.row >= rows_of_others) one.place.width *= narrower;
   }
-  // Whoever shows one of the others wants to work with it: it gets as much of the height as the rest
+  // A user who shows one of the others wants to work with it: it gets as much of the height as the rest
   // together.
   const double height = namedHeight(list);
   for (Placed& one : list)

@@ -17,7 +17,7 @@ namespace tapedeck::app {
 class DockShares;
 class TypingWatch;
 
-/// Which panels a workspace has, and how they lie.
+/// Which panels a workspace has, and their arrangement.
 struct PanelLayout {
   QStringList panels;
   QByteArray state;   ///< QMainWindow::saveState()
@@ -39,12 +39,12 @@ class PanelDocks : public QObject {
 
   QList<inspector::PanelDescriptor> descriptors() const;
 
-  /// Of the panel that has the keyboard; empty: none has.
+  /// Of the panel that has the focus; empty: none has.
   QString focused() const;
 
   /// Shows a panel, as if the user had asked for it, and brings it to the front.
   void reveal(const QString& id);
-  /// Those that the user asked for; what lies in front comes behind what doesn't.
+  /// Those that the user asked for; panels in front come after those behind them.
   QStringList asked() const;
   /// Shows these, too, each in front of those before it.
   void ask(const QStringList& ids);
@@ -63,7 +63,7 @@ class PanelDocks : public QObject {
   void fillMenu(QMenu* menu) const;
 
  signals:
-  /// The user left the panel with the focus by Esc, or it went out of sight: the focus belongs elsewhere.
+  /// The user left the panel with the focus by Esc, or it was hidden: the focus belongs elsewhere.
   void left();
   void done(const QString& sentence);
   void failed(const QString& sentence);

@@ -1,4 +1,4 @@
-// What stands between a dock and its panel.
+// The frame between a dock and its panel.
 #pragma once
 
 #include <QWidget>

@@ -24,7 +24,7 @@ QString tipOf(const QString& id, const QString& title) {
   if (id == "plots") return "Plots: the curves beside the notebook";
   if (id == "present") return "Present: larger letters, and the tape beside the notebook";
   if (id == "analyze") return "Analyze: time, memory, health and comparisons of whole runs";
-  return QString("The workspace %1, which you saved").arg(title);
+  return QString("Your workspace %1").arg(title);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace tapedeck::app {
 class TypingWatch;
 class Workspaces;
 
-/// Only from Write, and from Plots to Debug: whoever presents, or made a workspace, stays in it. At most once
-/// in a run for each reason, and not after the user chose another workspace while it runs. While the user
-/// types it waits.
+/// Only from Write, and from Plots to Debug: the workspace Present and the user's own ones are never left. At
+/// most once in a run for each reason, and not after the user chose another workspace while it runs. While
+/// the user types it waits.
 class WorkspaceSwitcher : public QObject {
  public:
   WorkspaceSwitcher(Workspaces* workspaces, inspector::Session* session, inspector::SeriesModel* series,

@@ -1,4 +1,4 @@
-// Which panels stand around the notebook for which work, kept between starts.
+// Which panels are around the notebook for which work, kept between starts.
 #pragma once
 
 #include <QList>
@@ -16,8 +16,8 @@ struct Workspace {
   bool own() const { return id != base; }
 };
 
-/// Write, Debug, Plots, Present and Analyze, and those that the user saved. Each is left as it was and found
-/// so again.
+/// Write, Debug, Plots, Present and Analyze, and those that the user saved. Each keeps the layout in
+/// which it was left.
 class Workspaces : public QObject {
   Q_OBJECT
  public:

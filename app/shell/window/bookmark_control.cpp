@@ -45,13 +45,12 @@ void BookmarkControl::toggle() {
 QString BookmarkControl::whyNone(inspector::RecordNumber record) {
   if (record == 0) return "A bookmark goes on an op, and none has run yet.";
   if (parts_.session->started() == 0)
-    return "It is not known which session this is, so nothing would find the op again.";
+    return "It is not known which session this is, so the op could not be found again.";
   if (!parts_.session->record(record))
     return parts_.session->live()
-               ? QString("Op %1 is still on its way: once more in a moment.").arg(countText(record))
+               ? QString("Op %1 is still being fetched: try again in a moment.").arg(countText(record))
                : QString("Op %1 was not fetched before the session ended.").arg(countText(record));
-  return QString("Op %1 was forgotten: nothing of it is left that a bookmark could lead to.")
-      .arg(countText(record));
+  return QString("Op %1 was forgotten: a bookmark on it would lead nowhere.").arg(countText(record));
 }
 
 void BookmarkControl::editNote() {
@@ -72,8 +71,9 @@ void BookmarkControl::openNote(const Bookmark& bookmark) {
 void BookmarkControl::keep(Bookmark bookmark, const QString& note) {
   bookmark.note = note;
   if (!parts_.bookmarks->set(bookmark))
-    return emit told(QString("There are %1 bookmarks already, and a notebook has no more: remove some first.")
-                         .arg(countText(Bookmarks::most)));
+    return emit told(
+        QString("There are already %1 bookmarks, the most that a notebook may have: remove some first.")
+            .arg(countText(Bookmarks::most)));
   emit told(QString("Bookmark on op %1%2. %3")
                 .arg(countText(bookmark.record), note.isEmpty() ? QString() : ": " + note, whereKept()));
 }
@@ -81,16 +81,15 @@ void BookmarkControl::keep(Bookmark bookmark, const QString& note) {
 QString BookmarkControl::whereKept() const {
   switch (parts_.kernel->runs()) {
     case Runs::nothing:
-      return "It goes when this window closes: the trace's file stays as it is.";
+      return "It is lost when this window closes: the trace's file is not changed.";
     case Runs::program:
-      return "It goes when this window closes; a trace that is saved before has it.";
+      return "It is lost when this window closes; a trace that is saved before then has it.";
     case Runs::cells:
       break;
   }
-  return isScript(parts_.document->path())
-             ? "It goes when this window closes, for a program's file has no place for it; a trace that is "
-               "saved before has it."
-             : "It is saved with the notebook.";
+  return isScript(parts_.document->path()) ? "It is lost when this window closes, because a program's file "
+                                             "has no place for it; a trace that is saved before then has it."
+                                           : "It is saved with the notebook.";
 }
 
 void BookmarkControl::go(bool after) {

@@ -1,4 +1,4 @@
-// The line in which a bookmark's note is typed: Enter keeps it, Esc leaves everything as it was.
+// The line in which a bookmark's note is typed: Enter saves it, Esc changes nothing.
 #pragma once
 
 #include <QDialog>

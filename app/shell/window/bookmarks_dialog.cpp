@@ -70,9 +70,9 @@ BookmarksDialog::BookmarksDialog(inspector::Session* session, inspector::Bookmar
   summary_->setWordWrap(true);
   rows->addWidget(summary_);
   go_->setObjectName("bookmarksGo");
-  go_->setToolTip("The cursor goes to the op (Enter)");
+  go_->setToolTip("Move the cursor to the op (Enter)");
   note_->setObjectName("bookmarksNote");
-  note_->setToolTip("Type another note (F2)");
+  note_->setToolTip("Edit the note (F2)");
   remove_->setObjectName("bookmarksRemove");
   remove_->setToolTip("Remove the bookmark (Del)");
   auto* close = new QPushButton("Close");

@@ -12,7 +12,7 @@ using protocol::BreakpointAction;
 
 namespace {
 
-const QString noLine = "A breakpoint goes to a line of a code cell: put the text cursor there first.";
+const QString noLine = "A breakpoint needs a line of a code cell: put the text cursor on one first.";
 
 BreakpointLook lookOf(const BreakpointEntry& entry) {
   if (!entry.works()) return BreakpointLook::disabled;
@@ -87,7 +87,7 @@ void BreakpointControl::toggle() {
 void BreakpointControl::toggleEnabled() {
   const auto [cell, line] = notebook_->currentLine();
   const BreakpointEntry* there = breakpoints_->atLine(cell, line);
-  if (!there) return emit told("There is no breakpoint in this line. F9 sets one.");
+  if (!there) return emit told("There is no breakpoint on this line. F9 sets one.");
   breakpoints_->setEnabled(there->breakpoint.id, !there->breakpoint.enabled);
 }
 
@@ -128,7 +128,7 @@ void BreakpointControl::runToRecord() {
     passing.cell = record->cell;
     passing.line = record->line;
   } else {
-    return emit told("There is no record at the cursor whose line could come again.");
+    return emit told("There is no record at the cursor whose line could be reached again.");
   }
   breakpoints_->addPassing(std::move(passing));
   session_->follow();

@@ -25,7 +25,7 @@ constexpr qsizetype most_remembered = 30;
 constexpr char recent_setting[] = "palette/recent";
 enum Role { path_role = Qt::UserRole, key_role, reason_role, places_role, index_role };
 
-/// "&Save…\tCtrl+S" as people read it.
+/// "&Save…\tCtrl+S" as plain text.
 QString readable(const QString& text) {
   return text.section(u'\t', 0, 0).remove(u'&').remove(QStringLiteral("…"));
 }
@@ -181,7 +181,7 @@ void CommandPalette::open() {
 void CommandPalette::close() {
   if (!isVisible()) return;
   const bool inside = isAncestorOf(QApplication::focusWidget());
-  // The keyboard goes first: hiding its holder would hand it to whatever comes next.
+  // The focus moves first: hiding the widget that has it would pass it to the next one.
   if (inside && focus_ != nullptr && focus_->isVisible()) focus_->setFocus(Qt::OtherFocusReason);
   hide();
   commands_.clear();
@@ -243,7 +243,7 @@ void CommandPalette::run() {
   const QListWidgetItem* item = list_->currentItem();
   if (item == nullptr) return;
   const Command command = commands_.value(item->data(index_role).toInt());
-  // One that is disabled stays in sight, with its reason.
+  // A disabled one stays in the list, with its reason.
   if (command.action == nullptr || !command.action->isEnabled()) return;
   QSettings settings;
   QStringList recent = settings.value(recent_setting).toStringList();

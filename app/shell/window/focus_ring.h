@@ -1,4 +1,4 @@
-// Shows which widget has the focus, whatever that draws of it by itself.
+// Shows which widget has the focus, whether or not the widget shows it itself.
 #pragma once
 
 #include <QFocusFrame>
@@ -7,13 +7,13 @@
 
 namespace tapedeck::app {
 
-/// A frame around the part in sight of the window's widget that has the focus. The notebook and the editors
+/// A frame around the visible part of the window's widget that has the focus. The notebook and the editors
 /// of its cells have none: their bars and text cursors say it. The mouse and screen readers do not notice it.
 class FocusRing : public QFocusFrame {
   Q_OBJECT
  public:
   explicit FocusRing(QWidget* window);
-  /// What it is around; nullptr: it is hidden.
+  /// The widget that it surrounds; nullptr: it is hidden.
   QWidget* around() const { return isHidden() ? nullptr : around_.data(); }
 
  protected:
@@ -25,7 +25,7 @@ class FocusRing : public QFocusFrame {
   void place();
 
   QPointer<QWidget> around_;
-  QList<QPointer<QObject>> watched_;  ///< it, and what it lies in
+  QList<QPointer<QObject>> watched_;  ///< it, and its ancestors
 };
 
 }  // namespace tapedeck::app

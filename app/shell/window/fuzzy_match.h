@@ -11,8 +11,8 @@ struct FuzzyMatch {
   QList<int> places;  ///< the letters of the line that were typed, in order
 };
 
-/// Fits where the letters of each word of `typed` occur in the line in their order, whatever stands between.
-/// Beginnings of words, letters side by side and short lines are better. No letter's case counts.
+/// Fits where the letters of each word of `typed` occur in the line in their order, with any text between.
+/// Beginnings of words, letters side by side and short lines are better. Case does not matter.
 FuzzyMatch fuzzyMatch(const QString& line, const QString& typed);
 
 }  // namespace tapedeck::app

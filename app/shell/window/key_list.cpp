@@ -37,8 +37,8 @@ void addMenu(const QMenu& menu, const QString& title, QList<KeyGroup>* groups) {
 /// What no action does: the system's own way about, and the window's.
 KeyGroup everywhereGroup() {
   return {QStringLiteral("Everywhere"),
-          {{QStringLiteral("Tab"), QStringLiteral("To the next place that takes keys, of those in sight")},
-           {keyText({QKeySequence(Qt::SHIFT | Qt::Key_Tab)}), QStringLiteral("To the one before")},
+          {{QStringLiteral("Tab"), QStringLiteral("To the next visible place that takes keys")},
+           {keyText({QKeySequence(Qt::SHIFT | Qt::Key_Tab)}), QStringLiteral("To the previous one")},
            {keyText({QKeySequence(Qt::Key_Escape)}), QStringLiteral("From a panel back to the notebook")},
            {keyText({QKeySequence(Qt::Key_Return)}),
             QStringLiteral("On the start page: open what has the focus")}}};

@@ -11,7 +11,7 @@ namespace tapedeck::app {
 class PanelDocks;
 
 struct KeyLine {
-  QString keys;  ///< as people read them: "Ctrl+S", "Up or K"
+  QString keys;  ///< as text: "Ctrl+S", "Up or K"
   QString text;  ///< what they do
 };
 

@@ -62,8 +62,8 @@ KeysWindow::KeysWindow(const QList<KeyGroup>& groups, QWidget* parent)
   setAttribute(Qt::WA_DeleteOnClose);
   auto* column = new QVBoxLayout(this);
   field_->setObjectName("keysSearch");
-  field_->setPlaceholderText("Find a key, or what one does");
-  field_->setToolTip("Only keys in whose line every word occurs (Ctrl+F; Esc clears, then closes)");
+  field_->setPlaceholderText("Find a key, or a command");
+  field_->setToolTip("Only keys whose line contains every word (Ctrl+F; Esc clears, then closes)");
   field_->setAccessibleName("Find a key");
   field_->setClearButtonEnabled(true);
   column->addWidget(field_);

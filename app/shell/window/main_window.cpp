@@ -189,7 +189,7 @@ void MainWindow::connectGuest() {
   connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
   connect(attaching_, &AttachControl::told, this, &MainWindow::tell);
   connect(traces_, &TraceControl::told, this, &MainWindow::tell);
-  connect(traces_, &TraceControl::closingGoesOn, files_, &FileControl::goOnClosing);
+  connect(traces_, &TraceControl::closingResumed, files_, &FileControl::goOnClosing);
   if (kernel_->runs() == Runs::cells) {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
@@ -328,7 +328,7 @@ bool MainWindow::mayEndSession() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  // The program ends with the last window in sight, and so do the sessions of those that are not.
+  // The program ends with the last visible window, and so do the sessions of hidden ones.
   if (!FileControl::isQuitting() && !otherWindow(this) && !keptWindows().isEmpty()) {
     event->ignore();
     QMetaObject::invokeMethod(qApp, &FileControl::quit, Qt::QueuedConnection);
@@ -347,7 +347,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
-  noLongerKept(this);
+  removeKept(this);
 }
 
 void MainWindow::updateTitle() {

@@ -49,21 +49,21 @@ class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
   explicit MainWindow(QWidget* parent = nullptr);
-  /// A window that looks at what runs, or ran, elsewhere; `kernel` is its own from now on.
+  /// A window on an attached program or a trace; takes ownership of `kernel`.
   explicit MainWindow(Kernel* kernel, QWidget* parent = nullptr);
   ~MainWindow() override;
 
   /// In this window where it shows the start page or an untouched new notebook, else in a window of its own.
-  /// Trouble is told in the message bar.
+  /// The message bar shows errors.
   void openNotebook(const QString& path);
   void newNotebook();
-  /// In a window of its own. Trouble is told in this one's message bar.
+  /// In a window of its own. This one's message bar shows errors.
   void attachTo(qint64 process);
 
-  // What tests and the program's parts look at.
+  // For tests and the program's parts.
   Document* document() const { return document_; }
   NotebookView* notebook() const { return notebook_; }
-  /// The session's process, of a notebook; nullptr: the window looks at something else.
+  /// The session's process, of a notebook; nullptr: the window shows something else.
   KernelSession* kernel() const { return qobject_cast<KernelSession*>(kernel_); }
   Kernel* source() const { return kernel_; }
   inspector::Session* session() const { return session_; }

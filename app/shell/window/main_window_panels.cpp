@@ -85,7 +85,7 @@ void MainWindow::buildWorkspaces() {
   connect(workspaces_, &Workspaces::changed, this, &MainWindow::showWorkspace);
 }
 
-// Whoever presents is looked at from afar.
+// An audience reads from a distance.
 void MainWindow::showWorkspace() {
   const bool presenting = workspaces_->current().base == inspector::workspace_present;
   toolBar_->setVisible(!presenting && !onStartPage_);

@@ -194,8 +194,8 @@ void MainWindow::connectSession() {
 void MainWindow::connectBreakpoints() {
   // Else a session that has just begun may run past them.
   runner_->setHold([this] { return breakpoints_->onTheirWay() || options_->onTheirWay(); });
-  connect(options_, &SessionOptions::arrived, runner_, &CellRunner::letGo);
-  connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
+  connect(options_, &SessionOptions::arrived, runner_, &CellRunner::releaseHold);
+  connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::releaseHold);
   connect(runner_, &CellRunner::finished, breakpoints_, &inspector::BreakpointsModel::dropPassing);
   auto* keeper = new NotebookBreakpoints(document_, breakpoints_, this);
   connect(keeper, &NotebookBreakpoints::loaded, this, [this](const QString& sentence) {
@@ -211,7 +211,7 @@ void MainWindow::connectBreakpoints() {
     if (!past_) past_ = new PastDialog(session_, series_, cellNames_, this);
     past_->open();
   });
-  // With each run that ends the names of runs are told anew; those of cells are mostly the same then.
+  // With each run that ends the names of runs are sent again; those of cells are mostly the same then.
   connect(cellNames_, &inspector::CellNames::changed, this,
           [this, told = QHash<QString, QString>()]() mutable {
             if (told.isSharedWith(cellNames_->all())) return;
@@ -230,7 +230,7 @@ void MainWindow::connectBookmarks() {
   connect(control, &BookmarkControl::told, this, &MainWindow::tell);
 }
 
-// Records name cells by their ids; people know them by the number beside them.
+// Records name cells by their ids; the user knows them by the number beside them.
 void MainWindow::labelLater(int cell) {
   if (cell < 0)
     allUnlabelled_ = true;
@@ -277,17 +277,16 @@ void MainWindow::updateState() {
                   ? QString("recording %1 of %2")
                         .arg(size(status.held_bytes + status.record_bytes), size(status.budget_bytes))
               : status.full
-                  ? QString(
-                        "not recording: all %1 numbers for records are used up; a new session has new ones")
+                  ? QString("not recording: all %1 record numbers are used up; a new session starts over")
                         .arg(locale.toString(std::numeric_limits<qint32>::max()))
                   : QString("not recording"));
     parts << QString("memory %1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
     if (status.leaves_dropped > 0)
-      parts << QString("%1 old values let go: what depends on them has statistics only")
+      parts << QString("%1 old values dropped: what depends on them has statistics only")
                    .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
   }
   if (session_->live() && status.series_thinned > 0)
-    parts << QString("curves thinned out: %1 points had to go")
+    parts << QString("curves thinned out: %1 points were dropped")
                  .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(status.series_thinned)));
   (*actions_)["session.recording"]->setChecked(options_->recording());
   (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
@@ -298,8 +297,8 @@ void MainWindow::updateState() {
                                                (busy || runner_->busy()));
 }
 
-// The session tells its status once a second: only what changes is marked anew and scrolled to, or nobody
-// could look elsewhere while it is paused.
+// The session reports its status every second: only what changes is marked anew and scrolled to, so that the
+// user can look elsewhere while it is paused.
 void MainWindow::updatePausedLine() {
   const MarkedLine line = markedLine(
       *session_, frames_, kernel_->runs() != Runs::cells && stepper_->state() != StepperState::running);
@@ -311,11 +310,10 @@ void MainWindow::updatePausedLine() {
 void MainWindow::askBudget() {
   const double now = static_cast<double>(session_->status().budget_bytes) / 1e6;
   bool given = false;
-  const double megabytes =
-      QInputDialog::getDouble(this, "Memory for values",
-                              "Megabytes that the recorder may hold. What it does not hold is computed again "
-                              "when somebody looks at it.",
-                              now > 0 ? now : 2000, 16, 1e6, 0, &given);
+  const double megabytes = QInputDialog::getDouble(this, "Memory for values",
+                                                   "Megabytes that the recorder may use. Values that it does "
+                                                   "not hold are recomputed when you look at them.",
+                                                   now > 0 ? now : 2000, 16, 1e6, 0, &given);
   if (given) options_->setBudget(static_cast<quint64>(megabytes * 1e6));
 }
 
@@ -346,12 +344,11 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::showAbout() {
-  QMessageBox::about(
-      this, "About Tapedeck",
-      QString("<h3>Tapedeck %1</h3><p>A notebook in which you run, step and look into eager models.</p>"
-              "<p>The program is free software under the GNU General Public License, version 3 or later; its "
-              "engine is under the Apache License 2.0.</p>")
-          .arg(QCoreApplication::applicationVersion()));
+  QMessageBox::about(this, "About Tapedeck",
+                     QString("<h3>Tapedeck %1</h3><p>A notebook in which you run, step through and inspect "
+                             "eager models.</p><p>The program is free software under the GNU General Public "
+                             "License, version 3 or later; its engine is under the Apache License 2.0.</p>")
+                         .arg(QCoreApplication::applicationVersion()));
 }
 
 }  // namespace tapedeck::app

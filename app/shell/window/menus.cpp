@@ -1,6 +1,7 @@
 #include "app/shell/window/menus.h"
 
 #include <QActionGroup>
+#include <QEvent>
 #include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
@@ -24,6 +25,43 @@ namespace {
 constexpr int tool_icon = 18;
 
 using Open = std::function<void(const QString&)>;
+
+/// Buttons keep their captions where the bar has room for all of them; else icons do, whose tooltips say the
+/// same, and no button is pushed out of the window.
+class CaptionFit : public QObject {
+ public:
+  CaptionFit(QToolBar* bar, QList<QToolButton*> captioned)
+      : QObject(bar), bar_(bar), captioned_(std::move(captioned)) {
+    bar->installEventFilter(this);
+  }
+
+ protected:
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() == QEvent::FontChange)
+      show(true);  // as wide as that makes it is known at the next layout
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::LayoutRequest ||
+        event->type() == QEvent::Resize)
+      QMetaObject::invokeMethod(
+          this, [this] { fit(); }, Qt::QueuedConnection);
+    return false;
+  }
+
+ private:
+  void fit() {
+    if (shown_) needed_ = bar_->sizeHint().width();
+    show(bar_->width() >= needed_);
+  }
+  void show(bool captions) {
+    if (captions == std::exchange(shown_, captions)) return;
+    for (QToolButton* button : captioned_)
+      button->setToolButtonStyle(captions ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+  }
+
+  QToolBar* bar_;
+  const QList<QToolButton*> captioned_;
+  bool shown_ = true;
+  int needed_ = 0;  ///< with captions, in pixels
+};
 
 void addRecent(QMenu* menu, const Open& open) {
   QMenu* recent = menu->addMenu("Open &recent");
@@ -57,9 +95,9 @@ void addThemes(QMenu* menu) {
     inspector::Appearance theme;
     const char *text, *key, *tip;
   } rows[] = {
-      {inspector::Appearance::system, "&As the desktop", "Ctrl+Shift+F4", "Light or dark as the desktop is"},
-      {inspector::Appearance::light, "&Light", "Ctrl+Shift+F5", "Dark text on a light ground"},
-      {inspector::Appearance::dark, "&Dark", "Ctrl+Shift+F6", "Light text on a dark ground"}};
+      {inspector::Appearance::system, "&As the desktop", "Ctrl+Shift+F4", "Light or dark, like the desktop"},
+      {inspector::Appearance::light, "&Light", "Ctrl+Shift+F5", "Dark text on a light background"},
+      {inspector::Appearance::dark, "&Dark", "Ctrl+Shift+F6", "Light text on a dark background"}};
   for (const auto& row : rows) {
     QAction* action = themes->addAction(row.text);
     action->setCheckable(true);
@@ -157,6 +195,7 @@ void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& wor
                                             {"step.continue", "Continue"},
                                             {"step.op", "Step op"},
                                             {"session.recording", "Recording"}};
+  QList<QToolButton*> captioned;
   for (QAction* action : bar->actions()) {
     auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action));
     if (!button) continue;
@@ -164,11 +203,17 @@ void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& wor
     if (!captions.contains(action->objectName())) continue;
     action->setIconText(captions[action->objectName()]);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    captioned << button;
   }
   auto* space = new QWidget;
   space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   bar->addWidget(space);
   workspaces.fillToolBar(bar);
+  new CaptionFit(bar, captioned);
+  if (auto* more = bar->findChild<QToolButton*>("qt_toolbar_ext_button")) {
+    more->setAccessibleName("More tools");
+    more->setToolTip("The tools that this bar has no room for");
+  }
 }
 
 }  // namespace tapedeck::app

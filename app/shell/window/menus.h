@@ -15,7 +15,7 @@ class Actions;
 class PanelDocks;
 class WorkspaceMenu;
 
-/// `questions` stand in the menu Why; `open` gets the path of a recent notebook or a sample.
+/// `questions` are in the menu Why; `open` gets the path of a recent notebook or a sample.
 void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
                  const WorkspaceMenu& workspaces, const QList<QAction*>& questions,
                  const std::function<void(const QString&)>& open);

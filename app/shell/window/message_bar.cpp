@@ -37,8 +37,8 @@ MessageBar::MessageBar(QWidget* parent)
       column_(new QVBoxLayout),
       pager_(new QWidget),
       place_(inspector::plainLabel()),
-      newer_(pageButton("previous", "The message after this one")),
-      older_(pageButton("next", "The message before this one (F8 from here)")) {
+      newer_(pageButton("previous", "Next message")),
+      older_(pageButton("next", "Previous message (F8 from here)")) {
   setObjectName("messageBar");
   setAccessibleName("Messages");
   pager_->setObjectName("messagePager");

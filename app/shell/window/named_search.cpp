@@ -9,7 +9,7 @@ using protocol::Record;
 
 namespace {
 
-/// A line of a cell that runs more ops is looked at no further.
+/// A line of a cell that runs more ops is not examined further.
 constexpr RecordNumber most_records_of_line = 2000;
 constexpr std::size_t most_assigning_lines = 64;
 
@@ -54,17 +54,17 @@ QString NamedSearch::start(const QString& name, const protocol::FindHit& search,
     }
   if (!any)
     return QString(
-               "No curve is called %1, and no cell that ran assigns it; variables are called as they were "
-               "made, "
-               "or by the way to them in Python (model.w1).")
+               "No curve is called %1, and no cell that ran assigns it; a variable goes by the name that it "
+               "was created with, or by its path in Python (model.w1).")
         .arg(name);
   if (lines.empty())
     return QString(
-               "%1 is no curve, and where cells assign it no op makes its value by itself: a Python number, "
-               "another name, or a function of yours. Ask for the tensor that it comes from.")
+               "%1 is not a curve, and where cells assign it, its value is not the result of an op: it is a "
+               "Python number, another name, or comes from a function of yours. Ask for the tensor that it "
+               "comes from.")
         .arg(name);
   if (lines.size() > most_assigning_lines)
-    return QString("%1 is assigned in %2 lines, too many to be searched for.").arg(name).arg(lines.size());
+    return QString("%1 is assigned on %2 lines, which are too many to search.").arg(name).arg(lines.size());
   name_ = name;
   request_ = search;
   request_.breakpoints.clear();
@@ -124,7 +124,7 @@ void NamedSearch::look() {
     if (session_->live()) return;
     end();
     candidate_.reset();
-    return emit failed("The session ended before the search did.");
+    return emit failed("The session ended before the search finished.");
   }
   const protocol::FoundHit hit = *std::exchange(candidate_, std::nullopt);
   end();
@@ -136,7 +136,7 @@ void NamedSearch::look() {
   running_ = true;
   if (ask()) return;
   end();
-  emit failed("The session ended before the search did.");
+  emit failed("The session ended before the search finished.");
 }
 
 NamedSearch::Judged NamedSearch::judge(const Record& record) {

@@ -1,4 +1,4 @@
-// A search in the past for what a Python name was assigned: a tensor that is no variable of the engine's.
+// A search in the past for a tensor that a Python name was assigned and that is not a variable of the engine.
 #pragma once
 
 #include <QObject>
@@ -11,8 +11,8 @@
 
 namespace tapedeck::app {
 
-/// Records say in which line an op ran, and cells' codes where a name is assigned: what the last op of such a
-/// line made is what the name got. Where that is not certain the op is passed over, and counted.
+/// Records have the line that an op ran on, and the cells' code shows where a name is assigned: the name got
+/// the result of the last op of such a line. An op for which that is not certain is skipped, and counted.
 class NamedSearch : public QObject {
   Q_OBJECT
  public:

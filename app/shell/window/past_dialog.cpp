@@ -29,6 +29,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
       curves_(curves),
       cells_(cells),
       search_(session, "past", this),
+      curveSearch_(*curves),
       names_(session, cells, this),
       field_(new QLineEdit),
       when_(new QComboBox),
@@ -52,7 +53,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   when_->setObjectName("pastWhen");
   when_->addItems({"Last time", "First time"});
   when_->setAccessibleName("Which time");
-  when_->setToolTip("The last time that it held, or the first (up and down keys)");
+  when_->setToolTip("The last time it held, or the first (up and down keys)");
   row->addWidget(field_, 1);
   row->addWidget(when_);
   rows->addLayout(row);
@@ -70,7 +71,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   ask_->setToolTip("Search (Enter)");
   ask_->setDefault(true);
   go_->setObjectName("pastGo");
-  go_->setToolTip("The cursor goes to the op (Alt+G)");
+  go_->setToolTip("Move the cursor to the op (Alt+G)");
   further_->setObjectName("pastFurther");
   buttons->addWidget(go_);
   buttons->addWidget(further_);
@@ -87,7 +88,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
     search_.cancel();
     names_.cancel();
     reached_ = 0;
-    point_ = -1;
+    curveSearch_.begin({});
     say({});
   };
   connect(field_, &QLineEdit::textEdited, this, anew);
@@ -127,8 +128,8 @@ bool PastDialog::forward() const {
 void PastDialog::enableButtons() {
   go_->setEnabled(record_ != 0);
   further_->setText(forward() ? "&Later" : "&Earlier");
-  further_->setToolTip(forward() ? "The next time that it held (Alt+L)" : "The time before that (Alt+E)");
-  further_->setEnabled(!running() && (reached_ != 0 || point_ >= 0));
+  further_->setToolTip(forward() ? "The next time it held (Alt+L)" : "The time before that (Alt+E)");
+  further_->setEnabled(!running() && (reached_ != 0 || curveSearch_.found()));
 }
 
 void PastDialog::say(const QString& sentence, inspector::RecordNumber record) {
@@ -140,34 +141,44 @@ void PastDialog::say(const QString& sentence, inspector::RecordNumber record) {
 void PastDialog::search(bool further) {
   if (!further) {
     reached_ = 0;
-    point_ = -1;
     named_ = false;
     names_.cancel();
     question_ = inspector::readPastQuestion(field_->text(), *curves_);
+    curveSearch_.begin(question_);
   }
   if (!question_.problem.isEmpty()) return say(question_.problem);
-  question_.curve.isEmpty() ? searchRecords(further) : searchCurve(further);
+  question_.curves.isEmpty() ? searchRecords(further) : searchCurves(further);
 }
 
-void PastDialog::searchCurve(bool further) {
-  const inspector::SeriesData* curve = curves_->series(question_.curve);
-  if (!curve) return say("There is no such curve any more.");
-  const int point = inspector::pointWhere(*curve, question_, further ? point_ : -1, forward());
-  QString thinned;
+void PastDialog::searchCurves(bool further) {
+  if (curveSearch_.outdated()) {
+    curveSearch_.begin({});
+    return say("The cell ran again since, and drew other points: Enter searches anew.");
+  }
+  const auto point = curveSearch_.next(forward());
+  QString rest = curveSearch_.leftOut();
   if (const quint64 gone = session_->status().series_thinned)
-    thinned = QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
-  if (point < 0)
-    return say(QString(further ? "No further point of %1 fulfils it.%3"
-                               : "None of the %2 points of %1 fulfils it.%3")
-                   .arg(curve->title(), countText(curve->size()), thinned));
-  point_ = point;
-  const auto at = static_cast<std::size_t>(point);
-  const inspector::RecordNumber record = curve->records[at];
-  say(QString("%1 was %2 at %3 %4%5.%6")
-          .arg(curve->title(), numberText(curve->values[at]), curve->x, numberText(curve->steps[at]),
-               record ? QString(", after op %1").arg(countText(record)) : QString(", before any op"),
-               thinned),
-      record);
+    rest += QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
+  if (!point)
+    return say(
+        QString(further ? "No further point of %1 meets it.%3" : "None of the %2 points of %1 meets it.%3")
+            .arg(curveSearch_.subject(), countText(curveSearch_.points()), rest));
+  if (question_.curves.size() > 1) rest = QString(" Searched: %1.").arg(curveSearch_.subject()) + rest;
+  say(pointText(*point) + rest, point->curve->records[point->at]);
+}
+
+/// "loss, cell [3] was 0.25 at step 2, after op 17."
+QString PastDialog::pointText(const inspector::CurvePoint& point) const {
+  const inspector::SeriesData& curve = *point.curve;
+  const inspector::RecordNumber record = curve.records[point.at];
+  QString when = record ? QString(", after op %1").arg(countText(record)) : QString(", before any op");
+  // A curve that a later run goes on with is called by that, and not by the run that made this point.
+  if (const QString run = cells_->name(curve.cell, record);
+      (question_.curves.size() > 1 || curve.anew > 0) && !run.isEmpty() && !curve.title().endsWith(run))
+    when += QString(", in %1").arg(run);
+  return QString("%1 was %2 at %3 %4%5.")
+      .arg(curve.title(), numberText(curve.values[point.at]), curve.x, numberText(curve.steps[point.at]),
+           when);
 }
 
 void PastDialog::searchRecords(bool further) {
@@ -210,11 +221,13 @@ void PastDialog::notFound() {
   }
   if (const quint64 unclear = named_ ? names_.unclear() : 0)
     more += QString(" %1 may have made a value of %2 or not: that can't be told from their lines.")
-                .arg(unclear == 1 ? QString("1 op that fulfils it")
-                                  : QString("%1 ops that fulfil it").arg(countText(unclear)),
+                .arg(unclear == 1 ? QString("1 op that meets it")
+                                  : QString("%1 ops that meet it").arg(countText(unclear)),
                      question_.subject);
-  say(QString("It did not hold%1: %2 looked at.%3")
-          .arg(reached_ ? (forward() ? " after that" : " before that") : "",
+  const bool open = all.leaveOpen() || (named_ && names_.unclear() > 0);
+  say(QString("%1%2: %3 looked at.%4")
+          .arg(open ? "It can't be shown to have held" : "It did not hold",
+               reached_ ? (forward() ? " after that" : " before that") : "",
                all.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(all.lookedAt)), more));
 }
 
@@ -234,22 +247,26 @@ void PastDialog::found(const protocol::FoundHit& hit) {
   if (!question_.subject.isEmpty() && hit.value) what += ": it was " + numberText(*hit.value);
   const auto all = sums();
   say(QString("At op %1%2: %3.%4")
-          .arg(countText(reached_), stepText(reached_), what,
-               inspector::undecidedText({0, all.lost, all.undecided, 1, 0, 0, {}})),
+          .arg(countText(reached_), stepText(reached_), what, inspector::undecidedText(all, false)),
       reached_);
 }
 
-/// By the first curve over steps that has a point about then.
+/// By the curve over steps whose point came last before then.
 QString PastDialog::stepText(inspector::RecordNumber record) const {
+  const inspector::SeriesData* nearest = nullptr;
+  std::size_t at = 0;
   for (const QString& name : curves_->names()) {
     const inspector::SeriesData* curve = curves_->series(name);
     if (!curve || curve->x != "step") continue;
     const int point = inspector::SeriesModel::pointAt(*curve, record);
-    if (point >= 0)
-      return QString(", after step %1 of %2")
-          .arg(numberText(curve->steps[static_cast<std::size_t>(point)]), curve->title());
+    if (point < 0) continue;
+    const auto found = static_cast<std::size_t>(point);
+    if (nearest && curve->records[found] <= nearest->records[at]) continue;
+    nearest = curve;
+    at = found;
   }
-  return {};
+  if (!nearest) return {};
+  return QString(", after step %1 of %2").arg(numberText(nearest->steps[at]), nearest->title());
 }
 
 void PastDialog::showProgress() {

@@ -1,10 +1,10 @@
-// Search in the past: when was it last so, or first? Stays open beside the work.
+// Search in the past: when did a condition last hold, or first? Stays open beside the work.
 #pragma once
 
 #include <QDialog>
 
 #include "app/shell/window/named_search.h"
-#include "inspector/model/ops/past_question.h"
+#include "inspector/model/ops/curve_search.h"
 #include "inspector/model/ops/past_search.h"
 #include "inspector/model/session/cell_names.h"
 
@@ -28,7 +28,8 @@ class PastDialog : public QDialog {
 
  private:
   void search(bool further);
-  void searchCurve(bool further);
+  void searchCurves(bool further);
+  QString pointText(const inspector::CurvePoint& point) const;
   void searchRecords(bool further);
   QString searchName();
   void foundNamed(const protocol::FoundHit& hit, int line);
@@ -46,13 +47,13 @@ class PastDialog : public QDialog {
   inspector::SeriesModel* curves_;
   inspector::CellNames* cells_;
   inspector::PastSearch search_;
+  inspector::CurveSearch curveSearch_;
   NamedSearch names_;   ///< where no variable has the name
   bool named_ = false;  ///< that is what found the answer, or searches
   protocol::FindHit request_;
   inspector::PastQuestion question_;
   inspector::RecordNumber record_ = 0;   ///< where the answer leads
   inspector::RecordNumber reached_ = 0;  ///< the hit that further ones come behind
-  int point_ = -1;                       ///< of the curve
   QLineEdit* field_;
   QComboBox* when_;
   QLabel* answer_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/shell/window/actions.h"
+#include "inspector/model/breakpoints/breakpoint_text.h"
 #include "inspector/model/format.h"
 
 namespace tapedeck::app {
@@ -46,13 +47,13 @@ ReverseControl::ReverseControl(const Parts& parts, QWidget* window)
     arrived_ = 0;
     ended();
   });
-  // Who goes elsewhere meanwhile is not taken away from there.
+  // A user who moved the cursor meanwhile keeps it there.
   connect(parts.session, &inspector::Session::cursorChosen, this, [this] {
     if (searching()) cancel();
   });
 }
 
-/// The first record to be looked at. Where the program is paused, or the cursor is in the past, the search
+/// The first record to be examined. Where the program is paused, or the cursor is in the past, the search
 /// starts before the cursor's record; at the end of a run that record may itself be the hit.
 inspector::RecordNumber ReverseControl::from() const {
   const inspector::Session& session = *parts_.session;
@@ -91,8 +92,11 @@ void ReverseControl::cancel() {
   if (!searching()) return;
   search_.cancel();
   ended();
-  emit told(QString("Stopped going back: no breakpoint held in the %1 that were looked at.")
-                .arg(ops(search_.sums().lookedAt)));
+  const auto& sums = search_.sums();
+  const bool open = sums.lost > 0 || sums.undecided > 0;
+  emit told(QString("Stopped going back: no breakpoint %1 in the %2 that were looked at.%3")
+                .arg(open ? "can be shown to have held" : "held", ops(sums.lookedAt),
+                     inspector::undecidedText(sums, false)));
 }
 
 bool ReverseControl::eventFilter(QObject*, QEvent* event) {
@@ -118,23 +122,44 @@ void ReverseControl::found(const protocol::FoundHit& hit) {
   parts_.session->setCursor(arrived_);
   QStringList numbers;
   for (const std::uint64_t id : hit.breakpoints) numbers << QString::number(id);
-  emit told(
-      QString("Back at op %1: %2 %3, %4.%5")
-          .arg(countText(arrived_), numbers.size() == 1 ? "breakpoint" : "breakpoints", numbers.join(", "),
-               QString::fromStdString(hit.reason),
-               inspector::undecidedText({0, search_.sums().lost, search_.sums().undecided, 1, 0, 0, {}})));
+  emit told(QString("Back at op %1: %2 %3, %4.%5%6")
+                .arg(countText(arrived_), numbers.size() == 1 ? "breakpoint" : "breakpoints",
+                     numbers.join(", "), QString::fromStdString(hit.reason),
+                     inspector::undecidedText(search_.sums(), false), withoutOpsText()));
 }
 
 void ReverseControl::notFound() {
   ended();
   const auto& sums = search_.sums();
-  QString sentence = QString("No breakpoint held before here: %1 looked at.%2")
-                         .arg(ops(sums.lookedAt), inspector::undecidedText(sums));
+  QString sentence =
+      QString("%1 before here: %2 looked at.%3%4")
+          .arg(sums.leaveOpen() ? "No breakpoint can be shown to have held" : "No breakpoint held",
+               ops(sums.lookedAt), inspector::undecidedText(sums), withoutOpsText());
   if (!sums.problems.empty())
     sentence += QString(" Breakpoint %1 does not work: %2")
                     .arg(sums.problems.front().id)
                     .arg(QString::fromStdString(sums.problems.front().problem.value_or(std::string())));
   emit told(sentence);
+}
+
+/// Lines that the search passes over wherever they ran; empty: none is known.
+QString ReverseControl::withoutOpsText() const {
+  constexpr qsizetype most_named = 3;
+  QStringList places;
+  for (const quint64 id : search_.sums().withoutOps) {
+    const inspector::BreakpointEntry* const entry = parts_.breakpoints->find(id);
+    if (!entry) continue;
+    const QString cell = parts_.cells->name(QString::fromStdString(entry->breakpoint.cell));
+    places << QString("%1%2 (breakpoint %3)")
+                  .arg(inspector::breakpointText(entry->breakpoint),
+                       cell.isEmpty() ? QString() : " of " + cell)
+                  .arg(id);
+  }
+  if (places.isEmpty()) return {};
+  const qsizetype more = places.size() - most_named;
+  QString named = places.mid(0, most_named).join(", ");
+  if (more > 0) named += QString(" and %1 more").arg(countText(static_cast<quint64>(more)));
+  return QString(" No op is recorded of %1: going back can't stop there.").arg(named);
 }
 
 void ReverseControl::failed(const QString& reason) {

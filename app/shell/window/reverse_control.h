@@ -15,7 +15,7 @@ namespace tapedeck::app {
 
 class Actions;
 
-/// Runs nothing: the cursor goes. What takes longer than a moment shows how far it is; Esc stops it.
+/// Runs nothing: only the cursor moves. What takes longer than a moment shows its progress; Esc stops it.
 class ReverseControl : public QObject {
   Q_OBJECT
  public:
@@ -31,7 +31,7 @@ class ReverseControl : public QObject {
   bool searching() const { return search_.running(); }
   void start();
   void cancel();
-  /// What takes less shows no progress (300 ms).
+  /// A search that takes less shows no progress (300 ms).
   void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
 
  signals:
@@ -46,6 +46,7 @@ class ReverseControl : public QObject {
   void found(const protocol::FoundHit& hit);
   void notFound();
   void failed(const QString& reason);
+  QString withoutOpsText() const;
   void showProgress();
   void ended();
 

@@ -83,7 +83,7 @@ void RunControl::restartAndRunAll() {
 void RunControl::runMarked() {
   const QStringList marked = freshness_.marked();
   if (marked.isEmpty())
-    emit told("No cell is marked as edited, as run by an earlier session, or as maybe out of date.");
+    emit told("No cell is marked as edited, run in an earlier session, or possibly out of date.");
   else
     emit parts_.notebook->runRequested(marked);
 }
@@ -116,7 +116,7 @@ void RunControl::showStop(const RunStop& stop) {
       count == 0 ? QString()
                  : QString(" %1 after it %2 skipped.").arg(cells(count), count == 1 ? "was" : "were");
   sentence += "." + (stop.cell.isEmpty() ? QString(skipped).remove(" after it") : skipped);
-  // Who writes in a cell keeps the text cursor; the message leads there.
+  // A user who types in a cell keeps the text cursor; the message leads there.
   const bool writing = qobject_cast<CodeEditor*>(QApplication::focusWidget());
   const bool goes = failed && (stop.together || count > 0);
   if (goes && !writing) goTo(stop.cell);
@@ -140,8 +140,8 @@ void RunControl::showIgnored(const QString& cellId) {
   parts_.messages->show(
       MessageBar::Kind::warning,
       name +
-          " still runs after it was interrupted: it catches interrupts, or is in code that "
-          "does not look for them. A restart ends it; what the session computed is lost.",
+          " is still running after the interrupt: it catches interrupts, or is in code that does not check "
+          "for them. A restart ends it, and what the session computed is lost.",
       {{"Restart session", [this] { parts_.kernel->restart(); }}, {"Wait", [this] { interrupts_.wait(); }}},
       about_interrupt);
 }

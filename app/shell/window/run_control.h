@@ -1,5 +1,4 @@
-// What the window does around the running of cells: commands that run several, restarts, and what it says
-// when they stop.
+// Commands that run several cells, restarts, and the window's messages when cells stop.
 #pragma once
 
 #include <QObject>
@@ -29,7 +28,7 @@ class RunControl : public QObject {
   RunControl(const Parts& parts, QWidget* window);
 
   const CellFreshness& freshness() const { return freshness_; }
-  /// Asks where something runs.
+  /// Asks first if something is running.
   void restart();
   void restartAndRunAll();
   /// All cells that are marked as edited, of an earlier session, or maybe out of date.

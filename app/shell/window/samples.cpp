@@ -16,9 +16,9 @@ QList<Sample> samples() {
        "A custom gradient that adds noise, and two curves that converge or do not."},
       {"first_network.ipynb", "First network",
        "Two layers learn what one cannot: exclusive or, with every number in sight."},
-      {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and mended."},
+      {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and fixed."},
       {"softmax_nan.ipynb", "Puzzle: the loss is NaN",
-       "A classifier whose loss soon is no number: where was it born?", SampleKind::puzzle},
+       "A classifier whose loss soon becomes NaN: where was it born?", SampleKind::puzzle},
       {"dead_relu.ipynb", "Puzzle: a dead network",
        "Nothing is infinite, nothing fails, and it does not learn.", SampleKind::puzzle},
       {"gradient_none.ipynb", "Puzzle: no gradient", "The loss comes from W, and its gradient is None.",
@@ -46,17 +46,16 @@ QList<Sample> samples() {
        "mix up?",
        SampleKind::train},
       {"char_lstm.ipynb", "A network that learns to write",
-       "An LSTM reads a poem and writes on the way: letters, words, lines, and what it learnt by heart.",
+       "An LSTM reads a poem and writes on the way: letters, words, lines, and what it has memorised.",
        SampleKind::train},
       {"small_resnet.ipynb", "What a shortcut is good for",
        "34 layers, with and without shortcuts: two gradients, two losses.", SampleKind::train},
       {"resnet.ipynb", "ResNet-50 on a random batch",
-       "25.6 million weights: the time and the memory of a step, and noise learnt by heart.",
-       SampleKind::train},
+       "25.6 million weights: the time and the memory of a step, and memorised noise.", SampleKind::train},
       {"transformer.ipynb", "A transformer's attention",
        "It writes words backwards or sorts their letters; its attention shows how.", SampleKind::train},
       {"vae.ipynb", "A map of clothing",
-       "A variational autoencoder: two numbers for a picture, and what stands at every place of its map.",
+       "A variational autoencoder: two numbers for a picture, and what lies at every point of its map.",
        SampleKind::train},
       {"gan.ipynb", "Two networks against each other",
        "A generator that learns to draw sneakers, saved, thrown away, and restored in part.",
@@ -79,7 +78,7 @@ QString Sample::thumbnail() const {
 bool isSample(const QString& path) {
   const QString folder = QFileInfo(TAPEDECK_SAMPLES_DIR).canonicalFilePath();
   const QFileInfo file(path);
-  // Of a file that is not there yet the folder says it.
+  // For a file that does not exist yet, the folder decides.
   const QString place =
       file.exists() ? file.canonicalFilePath() : QFileInfo(file.path()).canonicalFilePath() + "/";
   return !folder.isEmpty() && place.startsWith(folder + "/");

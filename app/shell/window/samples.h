@@ -1,4 +1,4 @@
-// The sample notebooks that come with the program, and the notebooks opened lately.
+// The sample notebooks that come with the program, and the recently opened notebooks.
 #pragma once
 
 #include <QList>

@@ -24,7 +24,7 @@ class StartCard : public QPushButton {
   QFont titleFont() const;
   QSize pictureSize() const;
   int textLeft() const;
-  /// Where title and sentence stand in a card of that width, and how high they are.
+  /// Position and height of title and sentence in a card of that width.
   QRect titleRect(int width) const;
   QRect sentenceRect(int width) const;
 

@@ -64,7 +64,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   title->addWidget(logo);
   auto* names = new QVBoxLayout;
   names->addWidget(heading("Tapedeck", 2.2, this));
-  names->addWidget(inspector::plainLabel("Run, step and look into eager models."));
+  names->addWidget(inspector::plainLabel("Run, step through and inspect eager models."));
   title->addLayout(names);
   title->addStretch(1);
   rows->addLayout(title);
@@ -80,7 +80,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   buttons->addWidget(create);
   buttons->addWidget(browse);
   auto* attach = new QPushButton("Attach to program…");
-  attach->setToolTip("Look into a program that runs by itself (Ctrl+Shift+A)");
+  attach->setToolTip("Attach to a Python program that is running (Ctrl+Shift+A)");
   connect(attach, &QPushButton::clicked, this, &StartPage::attachRequested);
   buttons->addWidget(attach);
   for (QPushButton* button : {create, browse, attach}) button->setAutoDefault(true);

@@ -6,8 +6,8 @@
 
 namespace tapedeck::app {
 
-/// One for a window. Typing is what text fields of it got from the keyboard; it has ended after a pause, or
-/// with a key that asks for something else: run, step, another panel.
+/// One for a window. Typing is keyboard input to its text fields; it ends after a pause, or with a key that
+/// asks for something else: run, step, another panel.
 class TypingWatch : public QObject {
   Q_OBJECT
  public:

@@ -1,4 +1,4 @@
-// What a window is made of, for those who connect it.
+// The parts of a window, for the code that connects them.
 #pragma once
 
 namespace tapedeck::inspector {

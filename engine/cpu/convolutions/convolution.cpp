@@ -55,7 +55,7 @@ void unfold(const ConvolutionSize& size, const double* image, std::int64_t group
   });
 }
 
-/// The transpose of unfold: adds each value where it came from.
+/// The transpose of unfold: adds each value to its source.
 void fold(const ConvolutionSize& size, const double* rows, std::int64_t group, std::int64_t first,
           std::int64_t last, double* image) {
   const std::int64_t channels = size.channels_in;
@@ -235,7 +235,7 @@ void convolution_filter_gradient(DType dtype, const ConvolutionSize& size, const
     filter_gradient_by_taps(size, floats(input), floats(gradient), static_cast<float*>(out));
   else
     onednn_filter_gradient(size, floats(input), floats(gradient), static_cast<float*>(out));
-  // Zeros of the padding times infinite gradients: the result, which is small, tells.
+  // Zeros of the padding times infinite gradients: detected in the result, which is small.
   if (reaches_padding(size) && any_nan(dtype, out, size.filter_count()))
     exact_filter_gradient(dtype, size, input, gradient, out);
 }

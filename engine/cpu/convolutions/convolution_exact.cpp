@@ -18,19 +18,19 @@ auto visit_images(DType dtype, F&& f) {
 struct ExactWindows {
   const ConvolutionSize& s;
 
-  /// Where place `i` of window `at` stands; −1 in the padding.
+  /// The position of element `i` of window `at`; −1 in the padding.
   std::int64_t under(std::size_t axis, std::int64_t at, std::int64_t i) const {
     const std::int64_t place = at * s.stride[axis] + i * s.dilation[axis] - s.before[axis];
     return place < s.input[axis] ? std::max<std::int64_t>(place, -1) : -1;
   }
-  /// Which window has place `i` there; −1 for none.
+  /// The window whose element `i` is there; −1 for none.
   std::int64_t over(std::size_t axis, std::int64_t place, std::int64_t i) const {
     const std::int64_t from = place + s.before[axis] - i * s.dilation[axis];
     return from >= 0 && from % s.stride[axis] == 0 && from / s.stride[axis] < s.output[axis]
                ? from / s.stride[axis]
                : -1;
   }
-  /// Calls `f(pixel of the other images, place in the window)` for what a pixel meets along `under` or
+  /// Calls `f(pixel of the other images, place in the window)` for the partners of a pixel along `under` or
   /// `over`, until it returns false.
   template <class Along, class F>
   void for_places(const Extent2& other, std::int64_t image, std::int64_t y, std::int64_t x, Along along,
@@ -179,7 +179,7 @@ void exact_filter_gradient(DType dtype, const ConvolutionSize& s, const void* in
         };
         for (std::int64_t o = 0; o < s.channels_out; ++o) {
           check_stop();
-          // No infinite number met the padding's zeros in the others.
+          // The other sums had no product of a padding zero and an infinite number.
           T& result = static_cast<T*>(out)[filter_at(s, g, tap, c, o)];
           if (result != result) result = static_cast<T>(sum_of(o));
         }

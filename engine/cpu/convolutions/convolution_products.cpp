@@ -24,8 +24,8 @@ std::int64_t output_pixels(const ConvolutionSize& size) {
   return size.batch * size.output[0] * size.output[1];
 }
 
-/// Copies `channels` values from each pixel of the input that stands under position `tap` of the windows
-/// [first, last), zeros where the window reaches into the padding.
+/// Copies `channels` values from each pixel of the input under position `tap` of the windows [first, last),
+/// zeros where the window reaches into the padding.
 void gather_pixels(const ConvolutionSize& size, const float* input, std::int64_t tap, std::int64_t channel,
                    std::int64_t channels, std::int64_t first, std::int64_t last, float* to) {
   const std::int64_t shift_y = tap / size.kernel[1] * size.dilation[0] - size.before[0];
@@ -85,7 +85,7 @@ void filter_gradient_by_taps(const ConvolutionSize& size, const float* input, co
   const std::int64_t taps = size.kernel[0] * size.kernel[1];
   const std::int64_t blocks = parts_of(size.channels_in, channels_at_once);
   const std::int64_t pixels = output_pixels(size);
-  // Few tasks: sums over several runs of pixels, added up at the end.
+  // Few tasks: separate sums over several runs of pixels, combined at the end.
   std::int64_t parts = 1;
   if (!has_large_filter(size))
     parts = std::min(parts_of(enough_tasks, taps * blocks), parts_of(pixels, pixels_at_once));

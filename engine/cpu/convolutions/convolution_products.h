@@ -1,5 +1,5 @@
-// Convolutions that are matrix products as they stand: windows of one pixel, and gradients of filters so
-// large that one for each block of images would cost more than the product.
+// Convolutions that are plain matrix products: 1 × 1 windows, and gradients of filters so large that one
+// partial sum per block of images would cost more than the product.
 #pragma once
 
 #include "engine/backend/kernels.h"
@@ -14,10 +14,10 @@ void pointwise_convolution(DType dtype, const ConvolutionSize& size, const void*
 void pointwise_input_gradient(DType dtype, const ConvolutionSize& size, const void* filter,
                               const void* gradient, void* out);
 
-/// True where filter_gradient_by_taps is the faster way.
+/// Whether filter_gradient_by_taps is faster.
 bool has_large_filter(const ConvolutionSize& size);
-/// For one group: each position of the window is a product of the pixels under it, transposed, and the
-/// output's gradient. Sums over pixels are cut into parts that depend on the sizes alone.
+/// For one group: for each window position, the transposed pixels under it times the output's gradient. Sums
+/// over pixels are split into parts that depend only on the sizes.
 void filter_gradient_by_taps(const ConvolutionSize& size, const float* input, const float* gradient,
                              float* out);
 

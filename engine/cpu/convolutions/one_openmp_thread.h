@@ -5,7 +5,7 @@
 
 namespace tapedeck::cpu {
 
-/// oneDNN would start OpenMP threads of its own; work is spread over the engine's.
+/// oneDNN would start its OpenMP threads; the engine's threads already share the work.
 class OneOpenMpThread {
  public:
   OneOpenMpThread() : before_(omp_get_max_threads()) {

@@ -83,7 +83,7 @@ auto weights_descriptor(const Operands& o) {
       with_own_scratchpad(), cpu_engine(), forward_descriptor(o));
 }
 
-/// Memory from the engine's pool: oneDNN's own would be mapped anew, page by page, at every call.
+/// Memory from the engine's pool: oneDNN's own would be mapped again, page by page, at every call.
 class PooledMemory {
  public:
   explicit PooledMemory(const memory::desc& desc)
@@ -134,7 +134,7 @@ void reorder_filter(const memory& from, const memory& to) {
   });
 }
 
-/// A filter laid out as a primitive wants it.
+/// A filter in a primitive's layout.
 class ArrangedFilter {
  public:
   ArrangedFilter(const memory::desc& given, const memory::desc& wanted, const float* values)
@@ -160,7 +160,7 @@ void execute(const dnnl::primitive& primitive, const memory::desc& scratchpad,
   stream.wait();
 }
 
-/// What oneDNN throws, in the engine's words.
+/// Converts oneDNN's errors to the engine's.
 template <class F>
 void guarded(const ConvolutionSize& size, F&& f) {
   try {
@@ -175,7 +175,7 @@ void guarded(const ConvolutionSize& size, F&& f) {
   }
 }
 
-/// One filter is arranged once for all plans that want it alike.
+/// A filter is reordered once for all plans with the same layout.
 using SharedFilter = std::shared_ptr<const ArrangedFilter>;
 
 template <auto descriptor, class Primitive>
@@ -198,7 +198,7 @@ using ForwardPlan = Plan<forward_descriptor, dnnl::convolution_forward>;
 using DataPlan = Plan<data_descriptor, dnnl::convolution_backward_data>;
 using WeightsPlan = Plan<weights_descriptor, dnnl::convolution_backward_weights>;
 
-/// The work of one task: some images, or some rows of one, as a convolution of its own.
+/// The work of one task: some images, or some rows of one, as a separate convolution.
 struct Piece {
   ConvolutionSize size;
   std::int64_t input, output;  ///< elements before it
@@ -319,13 +319,13 @@ void for_pieces(const ConvolutionSize& size, const Pieces& pieces, std::int64_t 
 
 constexpr std::int64_t enough_pieces = 16;
 
-/// How many pieces the user's interrupt asks for: none takes longer than some 0.03 s.
+/// How many pieces are needed for interrupts: none takes longer than about 0.03 s.
 std::int64_t most_pieces(const ConvolutionSize& size, std::int64_t wanted) {
   constexpr double most_multiplications = 1e9;  // of a piece
   const double all = image_multiplications(size) * static_cast<double>(size.batch);
   return std::max(wanted, static_cast<std::int64_t>(all / most_multiplications) + 1);
 }
-/// Images in a piece, of as many as are worth a thread at least.
+/// The number of images in a piece, at least enough for a thread.
 std::int64_t images_of_piece(const ConvolutionSize& size, std::int64_t block) {
   const std::int64_t pieces = most_pieces(size, 1);
   return std::clamp<std::int64_t>((size.batch + pieces - 1) / pieces, 1, std::min(size.batch, block));
@@ -359,7 +359,7 @@ void onednn_input_gradient(const ConvolutionSize& size, const float* filter, con
 
 void onednn_filter_gradient(const ConvolutionSize& size, const float* input, const float* gradient,
                             float* out) {
-  constexpr std::int64_t values_of_parts = 1 << 20;  // more would cost more than the threads win
+  constexpr std::int64_t values_of_parts = 1 << 20;  // more would cost more than the threads gain
   const std::int64_t count = size.filter_count();
   const std::int64_t most_parts = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(values_of_parts / count))), 2,

@@ -8,7 +8,7 @@ namespace tapedeck::cpu {
 constexpr double multiplications_worth_a_thread = 2e6;  ///< about 30 µs
 double image_multiplications(const ConvolutionSize& size);
 
-/// Images that make a block for a thread.
+/// Number of images in one thread's block.
 std::int64_t convolution_block(const ConvolutionSize& size);
 
 void onednn_convolution(const ConvolutionSize& size, const float* input, const float* filter, float* out);

@@ -8,7 +8,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// A window cut to the image.
+/// A window clipped to the image.
 struct Bounds {
   std::int64_t top, bottom, left, right;
   Bounds(const PoolingSize& s, std::int64_t row, std::int64_t column)

@@ -88,7 +88,7 @@ class Panel {
       to[l] -= sums_[static_cast<std::size_t>(l)];
   }
 
-  /// y = uᵀ·a behind a column, from its row on.
+  /// y = uᵀ·a for the columns after a column, from its row on.
   void multiply_columns(std::int64_t column, const T* u, T* y) {
     const std::int64_t first = register_of(column + 1), rows = a_.rows - column;
     for_blocks(yv_.filled_length() - first, grain_of(rows), [&](std::int64_t begin, std::int64_t end) {
@@ -107,7 +107,7 @@ class Panel {
     });
   }
 
-  /// Whole registers whose products with so many values make a block.
+  /// The number of registers whose products with this many values make a block.
   static std::int64_t grain_of(std::int64_t values) {
     return filled_up(grain_for(static_cast<double>(values) * sizeof(T) / 40));
   }
@@ -145,7 +145,7 @@ T smaller_singular_value(T f, T g, T h) {
   return 2 * (low / (std::sqrt(1 + first * first) + std::sqrt(1 + second * second))) * ratio;
 }
 
-/// The shift; 0 where one would cost the small singular values their digits.
+/// The shift; 0 if a shift would lose digits of the small singular values.
 template <class T>
 T shift_of(const BidiagonalPart<T>& part) {
   for (std::int64_t i = 0; i < part.count; ++i)

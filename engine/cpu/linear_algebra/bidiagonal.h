@@ -1,4 +1,4 @@
-// Singular values of bidiagonal matrices, and how other matrices become bidiagonal.
+// Singular values of bidiagonal matrices, and the reduction of other matrices to bidiagonal form.
 #pragma once
 
 #include <vector>

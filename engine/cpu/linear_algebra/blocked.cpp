@@ -22,7 +22,7 @@ void for_rows(const Block<T>& a, Body&& body) {
              });
 }
 
-/// Half of a count, in whole vectors where that is possible.
+/// Half of a count, in whole vectors if possible.
 std::int64_t half_of(std::int64_t count) {
   const std::int64_t half = count / 2;
   return half >= 16 ? half / 16 * 16 : half;
@@ -76,15 +76,15 @@ void swap_rows(Block<T> a, std::int64_t i, std::int64_t j) {
   if (i != j) std::swap_ranges(a.row(i), a.row(i) + a.columns, a.row(j));
 }
 
-/// The elimination of a few columns, in memory of their own: `exchanged[i]` is the row that row i was
-/// exchanged with.
+/// The elimination of a few columns, in separate memory: `exchanged[i]` is the row that row i was exchanged
+/// with.
 template <class T>
 void factor_panel(Block<T> panel, std::int64_t* exchanged) {
   Dense<T> copied(panel.rows, panel.columns);
   const Block<T> a = copied.all();
   copy_block<T>(panel, a);
   for (std::int64_t k = 0; k < a.columns; ++k) {
-    std::int64_t best = k;  // or the first NaN: below a pivot of 0 it would be lost
+    std::int64_t best = k;  // or the first NaN, which a pivot of 0 would lose
     for (std::int64_t i = k + 1; i < a.rows && !std::isnan(a(best, k)); ++i)
       if (!(std::abs(a(i, k)) <= std::abs(a(best, k)))) best = i;
     exchanged[k] = best;
@@ -102,7 +102,7 @@ void factor_panel(Block<T> panel, std::int64_t* exchanged) {
 }
 
 /// Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", SIAM J. Matrix Anal. Appl.
-/// 18(4): the left half of the columns, what follows of it for the right half, and the rest of that.
+/// 18(4): the left half of the columns, its effect on the right half, and the rest of that.
 template <class T>
 void factor_columns(Block<T> a, std::int64_t* exchanged) {
   const std::int64_t steps = std::min(a.rows, a.columns);

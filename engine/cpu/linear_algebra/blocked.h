@@ -1,6 +1,6 @@
-// What blocked decompositions are made of: they halve a matrix until a part is small, so that nearly all of
-// their work is matrix products, between which a user's interrupt takes effect. Matrices are row-major, their
-// rows `stride` values apart.
+// Building blocks of blocked decompositions: these halve a matrix until a part is small, so that nearly all
+// of their work is matrix products, between which a user's interrupt takes effect. Matrices are row-major,
+// their rows `stride` values apart.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Block {
 template <class T>
 void clear_block(Block<T> a);
 
-/// A matrix of its own, of zeros. Throws ResourceExhaustedError.
+/// An owning matrix, initialised to zeros. Throws ResourceExhaustedError.
 template <class T>
 class Dense {
  public:
@@ -62,8 +62,8 @@ void copy_block(Block<const T> from, Block<T> to);
 template <class T>
 void copy_transposed(Block<const T> from, Block<T> to);
 
-/// A triangular matrix: `lower` says which triangle of `values` is it, `unit` that its diagonal counts as 1,
-/// `transposed` that its transpose is meant.
+/// A triangular matrix: `lower` selects the triangle of `values`, `unit` makes its diagonal count as 1,
+/// `transposed` selects its transpose.
 template <class T>
 struct Triangle {
   Block<const T> values;
@@ -74,7 +74,7 @@ template <class T>
 void solve_triangle(const Triangle<T>& a, Block<T> x);
 
 /// a = P·l·u in place, by partial pivoting: row i of l·u is row order[i] of a, whose length is a's number of
-/// rows. Goes on where a pivot is 0. Returns the sign of the permutation.
+/// rows. Continues past a pivot of 0. Returns the sign of the permutation.
 template <class T>
 int factor_lu(Block<T> a, std::int64_t* order);
 

@@ -11,7 +11,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// A product that neither overflows nor underflows on its way.
+/// A product without intermediate overflow or underflow.
 class LongProduct {
  public:
   void times(double factor) {
@@ -37,7 +37,7 @@ class LongProduct {
   std::int64_t exponent_ = 0;
 };
 
-/// The largest sum of a column's sizes.
+/// The largest column sum of magnitudes.
 template <class T>
 double one_norm(Block<const T> a) {
   std::vector<double> sums(static_cast<std::size_t>(a.columns), 0.0);
@@ -62,14 +62,14 @@ void fill(Block<T> out, F f) {
              });
 }
 
-/// Determinant and inverse of a matrix, both of one elimination, so that their errors belong together.
+/// Determinant and inverse of a matrix from the same elimination, so that their errors are consistent.
 template <class T>
 struct Eliminated {
   LongProduct determinant;
   Dense<T> inverse;
 };
 
-/// Nothing where the matrix is so near to a singular one that its inverse would have lost half of its digits.
+/// nullopt if the matrix is so close to singular that its inverse would lose half of its digits.
 template <class T>
 std::optional<Eliminated<T>> eliminate(Block<const T> a) {
   const std::int64_t n = a.rows;
@@ -148,7 +148,7 @@ Dense<double> in_double(Block<const T> a) {
   return copied;
 }
 
-/// True where the result is written: of no elements, of one, or of what is not finite.
+/// Handles trivial cases (no elements, one element, non-finite elements); true if the result is written.
 template <class T>
 bool is_plain(Block<const T> a, bool finite, T of_one, Block<T> out) {
   if (a.rows > 1 && finite) return false;

@@ -7,10 +7,10 @@
 
 namespace tapedeck::cpu {
 
-/// −1 for each column that is to be turned round, else 1.
+/// −1 for each column whose sign must change, else 1.
 template <class T>
 std::vector<T> column_signs(Block<const T> a);
-/// Multiplies the first columns of a by these.
+/// Multiplies the first columns of a by these signs.
 template <class T>
 void turn_columns(Block<T> a, const std::vector<T>& signs);
 

@@ -1,4 +1,4 @@
-// Decompositions of complex matrices by unitary reflections, which leave real problems.
+// Decompositions of complex matrices by unitary reflections, which reduce them to real problems.
 #include "engine/cpu/linear_algebra/complex_matrices.h"
 #include "engine/cpu/linear_algebra/complex_steps.h"
 #include "engine/cpu/linear_algebra/linear_algebra.h"
@@ -103,7 +103,7 @@ ComplexSvd complex_svd(const ComplexMatrix& a, bool full, bool vectors) {
     for (Eigen::Index j = 0; j < result.s.size(); ++j) result.v.col(j) *= turns[static_cast<std::size_t>(j)];
   }
   const Eigen::Index others = result.v.cols() - result.s.size();
-  if (others > 0) {  // those that complete a basis
+  if (others > 0) {  // the vectors that complete a basis
     ComplexMatrix rest = result.v.rightCols(others);
     turned_columns(rest);
     result.v.rightCols(others) = rest;

@@ -12,8 +12,8 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// a = u·t·uᴴ with t upper triangular, by the Hessenberg form (Golub and Van Loan, algorithm 7.4.2); nothing
-/// where the iteration does not converge.
+/// a = u·t·uᴴ with t upper triangular, by the Hessenberg form (Golub and Van Loan, algorithm 7.4.2); nullopt
+/// if the iteration does not converge.
 std::optional<ComplexSchurForm> schur_of(const ComplexMatrix& a) {
   const Eigen::Index n = a.rows();
   const double scale = scale_of(a.cwiseAbs().maxCoeff());
@@ -51,8 +51,8 @@ ComplexMatrix turned_back(const ComplexSchurForm& schur, const ComplexMatrix& tr
   return product(product(schur.u, triangle), schur.u.adjoint());
 }
 
-/// The eigenvectors of t, each 1 in the place of its own value, by back-substitution. Where values are equal
-/// the difference counts as that of rounding, as LAPACK's ztrevc does.
+/// The eigenvectors of t, each 1 at the position of its eigenvalue, by back-substitution. Where values are
+/// equal the difference counts as that of rounding, as LAPACK's ztrevc does.
 ComplexMatrix vectors_of_triangle(const ComplexMatrix& t) {
   const Eigen::Index n = t.rows();
   const double least = std::max(t.cwiseAbs().maxCoeff() * std::numeric_limits<double>::epsilon(),
@@ -67,7 +67,7 @@ ComplexMatrix vectors_of_triangle(const ComplexMatrix& t) {
       const Complex sum = t.row(i).segment(i + 1, known) * vectors.col(k).segment(i + 1, known);
       vectors(i, k) = sum / apart;
       const double size = std::abs(vectors(i, k));
-      if (size > 1e100) divide(vectors.col(k), size);  // values that are equal many times over
+      if (size > 1e100) divide(vectors.col(k), size);  // eigenvalues of high multiplicity
     }
   }
   return vectors;
@@ -176,7 +176,7 @@ std::optional<ComplexMatrix> exponential_of_complex(const ComplexMatrix& a) {
   return out;
 }
 
-/// NaN where a value is not finite; false where f has no value, or none that R can hold.
+/// NaN if a value is not finite; false if f is undefined, or its value overflows R.
 template <class R>
 bool apply_to_complex(std::int64_t n, const std::complex<R>* a, std::complex<R>* out,
                       std::optional<ComplexMatrix> (*f)(const ComplexMatrix&)) {

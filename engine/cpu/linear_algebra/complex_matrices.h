@@ -1,5 +1,5 @@
-// Decompositions, systems and functions of one complex matrix: what linear_algebra.h has for real ones, with
-// the conjugate transpose where that has the transpose. float32 is computed in float64.
+// Decompositions, systems and functions of one complex matrix: as linear_algebra.h for real ones, with the
+// conjugate transpose instead of the transpose. float32 is computed in float64.
 #pragma once
 
 #include <complex>
@@ -11,18 +11,18 @@ namespace tapedeck::cpu {
 
 /// a = l·lᴴ of the Hermitian matrix whose lower triangle a has; imaginary parts of its diagonal are not read.
 template <class R>
-Flaw cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l);
+NumericalFailure cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l);
 template <class R>
-Flaw inverse(std::int64_t n, bool adjoint, const std::complex<R>* a, std::complex<R>* out);
+NumericalFailure inverse(std::int64_t n, bool adjoint, const std::complex<R>* a, std::complex<R>* out);
 template <class R>
-Flaw solve(std::int64_t n, std::int64_t m, bool adjoint, const std::complex<R>* a, const std::complex<R>* b,
-           std::complex<R>* x);
+NumericalFailure solve(std::int64_t n, std::int64_t m, bool adjoint, const std::complex<R>* a,
+                       const std::complex<R>* b, std::complex<R>* x);
 template <class R>
-Flaw triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool adjoint, const std::complex<R>* a,
-                      const std::complex<R>* b, std::complex<R>* x);
+NumericalFailure triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool adjoint,
+                                  const std::complex<R>* a, const std::complex<R>* b, std::complex<R>* x);
 template <class R>
 std::complex<R> determinant(std::int64_t n, const std::complex<R>* a);
-/// The sign has length 1; the logarithm is a real number.
+/// The sign has magnitude 1; the logarithm is real.
 template <class R>
 void log_determinant(std::int64_t n, const std::complex<R>* a, std::complex<R>* sign, std::complex<R>* log);
 template <class R>
@@ -31,35 +31,36 @@ template <class R>
 void cofactor_derivative(std::int64_t n, const std::complex<R>* a, const std::complex<R>* direction,
                          std::complex<R>* out);
 template <class R>
-Flaw lu(std::int64_t n, const std::complex<R>* a, std::complex<R>* packed, std::int64_t* order);
+NumericalFailure lu(std::int64_t n, const std::complex<R>* a, std::complex<R>* packed, std::int64_t* order);
 
 /// The diagonal of r is real.
 template <class R>
 void qr(std::int64_t m, std::int64_t n, bool full, const std::complex<R>* a, std::complex<R>* q,
         std::complex<R>* r);
-/// Of a column of u the first element that is not small beside its largest (leading_share) is positive.
+/// In each column of u the leading element (the first that is at least leading_share of the largest) is
+/// positive.
 template <class R>
 void svd(std::int64_t m, std::int64_t n, bool full, const std::complex<R>* a, R* s, std::complex<R>* u,
          std::complex<R>* v);
-/// e has no imaginary parts; that element of a column of v is positive.
+/// e is real; the leading element of each column of v is positive.
 template <class R>
 bool symmetric_eigen(std::int64_t n, const std::complex<R>* a, std::complex<R>* e, std::complex<R>* v);
 template <class R>
 void pseudo_inverse(std::int64_t m, std::int64_t n, double rcond, const std::complex<R>* a,
                     std::complex<R>* out);
 
-/// a·v = v·diag(e) of any square matrix, T real or complex: columns of length 1, of which that element is
-/// positive; in the order in which the iteration finds them. v may be null. False where the iteration does
-/// not converge.
+/// a·v = v·diag(e) of any square matrix, T real or complex: columns of length 1 with a positive leading
+/// element, in the order in which the iteration finds them. v may be null. False if the iteration does not
+/// converge.
 template <class R, class T>
 bool general_eigen(std::int64_t n, const T* a, std::complex<R>* e, std::complex<R>* v);
 
-/// False where an eigenvalue 0 has no root.
+/// False if an eigenvalue 0 has no root.
 template <class R>
 bool square_root(std::int64_t n, const std::complex<R>* a, std::complex<R>* out);
 template <class R>
 void exponential(std::int64_t n, const std::complex<R>* a, std::complex<R>* out);
-/// False where an eigenvalue is 0.
+/// False if an eigenvalue is 0.
 template <class R>
 bool logarithm(std::int64_t n, const std::complex<R>* a, std::complex<R>* out);
 

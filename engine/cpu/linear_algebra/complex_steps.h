@@ -35,9 +35,9 @@ bool all_finite(const std::complex<R>* values, std::int64_t count) {
   });
 }
 
-/// Eigen divides by a complex number through the square of its length, which overflows or vanishes from
-/// 10^±154 on: so a power of two takes the divisor near 1 first. `/= scale` would make a complex number of
-/// it.
+/// Eigen divides by a complex number through its squared magnitude, which overflows or underflows from
+/// 10^±154 on; so a power of two first scales the divisor to near 1. `/= scale` would convert the scale to a
+/// complex number.
 template <class Part>
 void divide(Part part, Complex divisor) {
   const double scale = scale_of(std::abs(divisor));
@@ -77,7 +77,7 @@ struct ComplexReflection {
   }
 };
 
-/// c = H₀·H₁·…·c, each on the rows from its number plus `offset` on.
+/// c = H₀·H₁·…·c, reflection i on the rows from i + `offset` on.
 inline void apply_reflections(const std::vector<ComplexReflection>& turns, Eigen::Index offset,
                               ComplexMatrix& c) {
   for (auto k = static_cast<Eigen::Index>(turns.size()) - 1; k >= 0; --k) {
@@ -86,15 +86,16 @@ inline void apply_reflections(const std::vector<ComplexReflection>& turns, Eigen
   }
 }
 
-/// a = u·diag(s)·vᴴ of finite numbers, u and v with min(m, n) columns, or m and n where `full`. Nothing of
-/// them is there without `vectors`.
+/// a = u·diag(s)·vᴴ of finite numbers, u and v with min(m, n) columns, or m and n where `full`. Without
+/// `vectors` both are empty.
 struct ComplexSvd {
   Eigen::VectorXd s;
   ComplexMatrix u, v;
 };
 ComplexSvd complex_svd(const ComplexMatrix& a, bool full, bool vectors);
 
-/// What each column is multiplied by so that its leading element is positive; that element is made real in a.
+/// The factor of each column that makes its leading element positive; sets that element of a to its real
+/// value.
 std::vector<Complex> turned_columns(ComplexMatrix& a);
 
 }  // namespace tapedeck::cpu

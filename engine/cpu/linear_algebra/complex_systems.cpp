@@ -16,7 +16,7 @@ struct ComplexLu {
     for (Eigen::Index i = 0; i < n; ++i) order.push_back(i);
     for (Eigen::Index k = 0; k < n; ++k) {
       check_stop();
-      // The largest, or the first NaN: below a pivot of 0 it would be lost.
+      // The largest, or the first NaN, which a pivot of 0 would lose.
       const Eigen::VectorXd sizes = packed.col(k).tail(n - k).cwiseAbs();
       Eigen::Index best = 0;
       for (Eigen::Index i = 1; i < n - k && !std::isnan(sizes[best]); ++i)
@@ -33,7 +33,7 @@ struct ComplexLu {
           packed.col(k).tail(below) * packed.row(k).tail(below);
     }
   }
-  Flaw zero_pivot() const {
+  NumericalFailure zero_pivot() const {
     for (Eigen::Index i = 0; i < packed.rows(); ++i)
       if (packed(i, i) == 0.0) return {i, 0.0};
     return {};
@@ -54,7 +54,7 @@ struct ComplexLu {
     for (Eigen::Index i = 0; i < b.rows(); ++i) x.row(in_order(i)) = y.row(i);
     return x;
   }
-  /// Some columns at a time.
+  /// A few columns at a time.
   template <class F>
   static void in_pieces(ComplexMatrix& x, F solve_part) {
     constexpr Eigen::Index at_once = 32;
@@ -72,7 +72,7 @@ Complex determinant_of(const ComplexMatrix& a) {
   return product;
 }
 
-/// The product of all numbers but those in places i and j.
+/// The product of all numbers except numbers i and j.
 double product_without(const Eigen::VectorXd& s, Eigen::Index i, Eigen::Index j) {
   double product = 1;
   for (Eigen::Index k = 0; k < s.size(); ++k)
@@ -90,12 +90,12 @@ ComplexMatrix cofactors_around(const ComplexSvd& svd, const ComplexMatrix& inner
 }  // namespace
 
 template <class R>
-Flaw cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l) {
+NumericalFailure cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l) {
   ComplexMatrix factor = loaded(a, n, n);
   for (Eigen::Index j = 0; j < n; ++j) {
     check_stop();
     const double pivot = factor(j, j).real() - factor.row(j).head(j).squaredNorm();
-    if (pivot <= 0) return {j, pivot};  // NaN goes on, to all that follows
+    if (pivot <= 0) return {j, pivot};  // NaN continues, and propagates
     const double root = std::sqrt(pivot);
     const Eigen::Index below = n - j - 1;
     factor.col(j).tail(below) -= factor.bottomLeftCorner(below, j) * factor.row(j).head(j).adjoint();
@@ -108,25 +108,25 @@ Flaw cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l) {
 }
 
 template <class R>
-Flaw inverse(std::int64_t n, bool adjoint, const std::complex<R>* a, std::complex<R>* out) {
+NumericalFailure inverse(std::int64_t n, bool adjoint, const std::complex<R>* a, std::complex<R>* out) {
   const ComplexLu lu(loaded(a, n, n));
-  if (const Flaw flaw = lu.zero_pivot()) return flaw;
+  if (const NumericalFailure failure = lu.zero_pivot()) return failure;
   store(lu.solve(ComplexMatrix::Identity(n, n), adjoint), out);
   return {};
 }
 
 template <class R>
-Flaw solve(std::int64_t n, std::int64_t m, bool adjoint, const std::complex<R>* a, const std::complex<R>* b,
-           std::complex<R>* x) {
+NumericalFailure solve(std::int64_t n, std::int64_t m, bool adjoint, const std::complex<R>* a,
+                       const std::complex<R>* b, std::complex<R>* x) {
   const ComplexLu lu(loaded(a, n, n));
-  if (const Flaw flaw = lu.zero_pivot()) return flaw;
+  if (const NumericalFailure failure = lu.zero_pivot()) return failure;
   store(lu.solve(loaded(b, n, m), adjoint), x);
   return {};
 }
 
 template <class R>
-Flaw triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool adjoint, const std::complex<R>* a,
-                      const std::complex<R>* b, std::complex<R>* x) {
+NumericalFailure triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool adjoint,
+                                  const std::complex<R>* a, const std::complex<R>* b, std::complex<R>* x) {
   const ComplexMatrix matrix = loaded(a, n, n);
   for (Eigen::Index i = 0; i < n; ++i)
     if (matrix(i, i) == 0.0) return {i, 0.0};
@@ -197,27 +197,27 @@ void cofactor_derivative(std::int64_t n, const std::complex<R>* a, const std::co
 }
 
 template <class R>
-Flaw lu(std::int64_t n, const std::complex<R>* a, std::complex<R>* packed, std::int64_t* order) {
+NumericalFailure lu(std::int64_t n, const std::complex<R>* a, std::complex<R>* packed, std::int64_t* order) {
   const ComplexLu decomposition(loaded(a, n, n));
-  if (const Flaw flaw = decomposition.zero_pivot()) return flaw;
+  if (const NumericalFailure failure = decomposition.zero_pivot()) return failure;
   store(decomposition.packed, packed);
   std::copy(decomposition.order.begin(), decomposition.order.end(), order);
   return {};
 }
 
-#define TAPEDECK_COMPLEX(R)                                                                                \
-  template Flaw cholesky(std::int64_t, const std::complex<R>*, std::complex<R>*);                          \
-  template Flaw inverse(std::int64_t, bool, const std::complex<R>*, std::complex<R>*);                     \
-  template Flaw solve(std::int64_t, std::int64_t, bool, const std::complex<R>*, const std::complex<R>*,    \
-                      std::complex<R>*);                                                                   \
-  template Flaw triangular_solve(std::int64_t, std::int64_t, bool, bool, const std::complex<R>*,           \
-                                 const std::complex<R>*, std::complex<R>*);                                \
-  template std::complex<R> determinant(std::int64_t, const std::complex<R>*);                              \
-  template void log_determinant(std::int64_t, const std::complex<R>*, std::complex<R>*, std::complex<R>*); \
-  template void cofactor(std::int64_t, const std::complex<R>*, std::complex<R>*);                          \
-  template void cofactor_derivative(std::int64_t, const std::complex<R>*, const std::complex<R>*,          \
-                                    std::complex<R>*);                                                     \
-  template Flaw lu(std::int64_t, const std::complex<R>*, std::complex<R>*, std::int64_t*);
+#define TAPEDECK_COMPLEX(R)                                                                                  \
+  template NumericalFailure cholesky(std::int64_t, const std::complex<R>*, std::complex<R>*);                \
+  template NumericalFailure inverse(std::int64_t, bool, const std::complex<R>*, std::complex<R>*);           \
+  template NumericalFailure solve(std::int64_t, std::int64_t, bool, const std::complex<R>*,                  \
+                                  const std::complex<R>*, std::complex<R>*);                                 \
+  template NumericalFailure triangular_solve(std::int64_t, std::int64_t, bool, bool, const std::complex<R>*, \
+                                             const std::complex<R>*, std::complex<R>*);                      \
+  template std::complex<R> determinant(std::int64_t, const std::complex<R>*);                                \
+  template void log_determinant(std::int64_t, const std::complex<R>*, std::complex<R>*, std::complex<R>*);   \
+  template void cofactor(std::int64_t, const std::complex<R>*, std::complex<R>*);                            \
+  template void cofactor_derivative(std::int64_t, const std::complex<R>*, const std::complex<R>*,            \
+                                    std::complex<R>*);                                                       \
+  template NumericalFailure lu(std::int64_t, const std::complex<R>*, std::complex<R>*, std::int64_t*);
 TAPEDECK_COMPLEX(float)
 TAPEDECK_COMPLEX(double)
 #undef TAPEDECK_COMPLEX

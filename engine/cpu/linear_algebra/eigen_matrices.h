@@ -1,5 +1,5 @@
-// Eigen's view of contiguous row-major matrices. For the decompositions and matrix functions alone: Eigen
-// is slow to compile.
+// Eigen's view of contiguous row-major matrices. Only for decompositions and matrix functions: Eigen is slow
+// to compile.
 #pragma once
 
 #define EIGEN_NO_DEBUG          // a failed assertion would end the session
@@ -20,7 +20,7 @@ namespace tapedeck::cpu {
 
 template <class T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-/// Eigen's algorithms are made for columns.
+/// Eigen's algorithms work on columns.
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 

@@ -1,4 +1,4 @@
-// Eigen's functions of matrices, whose headers do not stand our warnings.
+// Eigen's matrix functions, whose headers do not compile with our warnings.
 #pragma once
 
 #pragma GCC diagnostic push

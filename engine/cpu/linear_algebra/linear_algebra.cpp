@@ -19,7 +19,7 @@ Block<T> write(T* values, std::int64_t rows, std::int64_t columns) {
   return {values, rows, columns, columns};
 }
 
-/// a[order] = l·u, in memory of their own.
+/// a[order] = l·u, in separate memory.
 template <class T>
 struct Lu {
   Dense<T> packed;
@@ -30,7 +30,7 @@ struct Lu {
     copy_block<T>(read(a, n, n), packed.all());
     sign = factor_lu(packed.all(), order.data());
   }
-  Flaw zero_pivot() {
+  NumericalFailure zero_pivot() {
     const Block<T> a = packed.all();
     for (std::int64_t i = 0; i < a.rows; ++i)
       if (a(i, i) == T(0)) return {i, 0.0};
@@ -80,11 +80,11 @@ void subtract_square(Block<const T> x, Block<T> a) {
 }
 
 template <class T>
-Flaw small_factor(Block<T> a) {
+NumericalFailure small_factor(Block<T> a) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
     T pivot = a(i, i);
     for (std::int64_t k = 0; k < i; ++k) pivot -= a(i, k) * a(i, k);
-    if (pivot <= T(0)) return {i, static_cast<double>(pivot)};  // NaN goes on, to all that follows
+    if (pivot <= T(0)) return {i, static_cast<double>(pivot)};  // NaN continues, and propagates
     a(i, i) = std::sqrt(pivot);
     for (std::int64_t j = i + 1; j < a.rows; ++j) {
       T value = a(j, i);
@@ -97,38 +97,38 @@ Flaw small_factor(Block<T> a) {
 
 /// The lower triangle of a becomes l.
 template <class T>
-Flaw factor(Block<T> a) {
+NumericalFailure factor(Block<T> a) {
   const std::int64_t n = a.rows;
   if (n <= small_cholesky) return small_factor(a);
   check_stop();
   const std::int64_t first = n / 2;
   const Block<T> corner = a.part(0, 0, first, first), below = a.part(first, 0, n - first, first);
-  if (const Flaw flaw = factor(corner)) return flaw;
+  if (const NumericalFailure failure = factor(corner)) return failure;
   solve_from_the_right<T>(corner, below);
   subtract_square<T>(below, a.from(first, first));
-  Flaw flaw = factor(a.from(first, first));
-  if (flaw) flaw.place += first;
-  return flaw;
+  NumericalFailure failure = factor(a.from(first, first));
+  if (failure) failure.place += first;
+  return failure;
 }
 
 }  // namespace
 
 template <class T>
-Flaw cholesky(std::int64_t n, const T* a, T* l) {
+NumericalFailure cholesky(std::int64_t n, const T* a, T* l) {
   const Block<T> out = write(l, n, n);
   copy_block<T>(read(a, n, n), out);
-  const Flaw flaw = factor(out);
+  const NumericalFailure failure = factor(out);
   for (std::int64_t i = 0; i < n; ++i) {
     if (i % rows_of_square == 0) check_stop();
     std::fill(out.row(i) + i + 1, out.row(i) + n, T(0));
   }
-  return flaw;
+  return failure;
 }
 
 template <class T>
-Flaw inverse(std::int64_t n, bool transposed, const T* a, T* out) {
+NumericalFailure inverse(std::int64_t n, bool transposed, const T* a, T* out) {
   Lu<T> lu(n, a);
-  if (const Flaw flaw = lu.zero_pivot()) return flaw;
+  if (const NumericalFailure failure = lu.zero_pivot()) return failure;
   const Block<T> x = write(out, n, n);
   clear_block(x);
   if (!transposed) {
@@ -147,9 +147,9 @@ Flaw inverse(std::int64_t n, bool transposed, const T* a, T* out) {
 }
 
 template <class T>
-Flaw solve(std::int64_t n, std::int64_t m, bool transposed, const T* a, const T* b, T* x) {
+NumericalFailure solve(std::int64_t n, std::int64_t m, bool transposed, const T* a, const T* b, T* x) {
   Lu<T> lu(n, a);
-  if (const Flaw flaw = lu.zero_pivot()) return flaw;
+  if (const NumericalFailure failure = lu.zero_pivot()) return failure;
   const Block<const T> right = read(b, n, m);
   const Block<T> out = write(x, n, m);
   if (!transposed) {
@@ -170,8 +170,8 @@ Flaw solve(std::int64_t n, std::int64_t m, bool transposed, const T* a, const T*
 }
 
 template <class T>
-Flaw triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool transposed, const T* a, const T* b,
-                      T* x) {
+NumericalFailure triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool transposed, const T* a,
+                                  const T* b, T* x) {
   for (std::int64_t i = 0; i < n; ++i)
     if (a[i * n + i] == T(0)) return {i, 0.0};
   copy_block<T>(read(b, n, m), write(x, n, m));
@@ -202,22 +202,23 @@ void log_determinant(std::int64_t n, const T* a, T* sign, T* log) {
 }
 
 template <class T>
-Flaw lu(std::int64_t n, const T* a, T* packed, std::int64_t* order) {
+NumericalFailure lu(std::int64_t n, const T* a, T* packed, std::int64_t* order) {
   Lu<T> decomposition(n, a);
-  if (const Flaw flaw = decomposition.zero_pivot()) return flaw;
+  if (const NumericalFailure failure = decomposition.zero_pivot()) return failure;
   copy_block<T>(decomposition.packed.all(), write(packed, n, n));
   std::copy(decomposition.order.begin(), decomposition.order.end(), order);
   return {};
 }
 
-#define TAPEDECK_REAL(T)                                                                          \
-  template Flaw cholesky(std::int64_t, const T*, T*);                                             \
-  template Flaw inverse(std::int64_t, bool, const T*, T*);                                        \
-  template Flaw solve(std::int64_t, std::int64_t, bool, const T*, const T*, T*);                  \
-  template Flaw triangular_solve(std::int64_t, std::int64_t, bool, bool, const T*, const T*, T*); \
-  template T determinant(std::int64_t, const T*);                                                 \
-  template void log_determinant(std::int64_t, const T*, T*, T*);                                  \
-  template Flaw lu(std::int64_t, const T*, T*, std::int64_t*);
+#define TAPEDECK_REAL(T)                                                                                 \
+  template NumericalFailure cholesky(std::int64_t, const T*, T*);                                        \
+  template NumericalFailure inverse(std::int64_t, bool, const T*, T*);                                   \
+  template NumericalFailure solve(std::int64_t, std::int64_t, bool, const T*, const T*, T*);             \
+  template NumericalFailure triangular_solve(std::int64_t, std::int64_t, bool, bool, const T*, const T*, \
+                                             T*);                                                        \
+  template T determinant(std::int64_t, const T*);                                                        \
+  template void log_determinant(std::int64_t, const T*, T*, T*);                                         \
+  template NumericalFailure lu(std::int64_t, const T*, T*, std::int64_t*);
 TAPEDECK_REAL(float)
 TAPEDECK_REAL(double)
 #undef TAPEDECK_REAL

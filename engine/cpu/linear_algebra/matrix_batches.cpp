@@ -38,7 +38,7 @@ T not_a_number() {
   return T(std::numeric_limits<RealOf<T>>::quiet_NaN());
 }
 
-/// An elimination may leave NaN beside a pivot of 0, out of its products.
+/// An elimination may leave NaN next to a pivot of 0, outside its products.
 template <class T>
 bool holds_nan(const T* values, std::int64_t count) {
   return std::any_of(values, values + count, [](const T& value) {
@@ -64,54 +64,54 @@ void each(const Matrices& of, double operations, F f) {
   });
 }
 template <class F>
-std::optional<MatrixFlaw> each_sound(const Matrices& of, double operations, F f) {
+std::optional<MatrixFailure> each_sound(const Matrices& of, double operations, F f) {
   return visit_number(of.dtype, [&]<class T>(T type) {
-    return first_flaw(of.count, operations, [&](std::int64_t number) { return f(type, number); });
+    return first_failure(of.count, operations, [&](std::int64_t number) { return f(type, number); });
   });
 }
 
 }  // namespace
 
-std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l, const FlawText&) {
+std::optional<MatrixFailure> cholesky(const Matrices& of, const void* a, void* l, const FailureText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     return cholesky(n, at<T>(a, i, n * n), at<T>(l, i, n * n));
   });
 }
 
-std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
-                             const FlawText&) {
+std::optional<MatrixFailure> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                                const FailureText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     std::vector<std::int64_t> rows(static_cast<std::size_t>(n));
-    const Flaw flaw = lu(n, at<T>(a, i, n * n), at<T>(packed, i, n * n), rows.data());
+    const NumericalFailure failure = lu(n, at<T>(a, i, n * n), at<T>(packed, i, n * n), rows.data());
     if (orders == DType::int64)
       std::copy(rows.begin(), rows.end(), at<std::int64_t>(order, i, n));
     else
       std::transform(rows.begin(), rows.end(), at<std::int32_t>(order, i, n),
                      [](std::int64_t row) { return static_cast<std::int32_t>(row); });
-    return flaw;
+    return failure;
   });
 }
 
-std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out,
-                                  const FlawText&) {
+std::optional<MatrixFailure> inverse(const Matrices& of, bool transposed, const void* a, void* out,
+                                     const FailureText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     return inverse(n, transposed, at<T>(a, i, n * n), at<T>(out, i, n * n));
   });
 }
 
-std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
-                                const FlawText&) {
+std::optional<MatrixFailure> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
+                                   const FailureText&) {
   const std::int64_t n = of.rows, m = of.columns;
   return each_sound(of, cubed(n, n, n + m), [=]<class T>(T, std::int64_t i) {
     return solve(n, m, transposed, at<T>(a, i, n * n), at<T>(b, i, n * m), at<T>(x, i, n * m));
   });
 }
 
-std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
-                                           const void* b, void* x, const FlawText&) {
+std::optional<MatrixFailure> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
+                                              const void* b, void* x, const FailureText&) {
   const std::int64_t n = of.rows, m = of.columns;
   return each_sound(of, cubed(n, n, n + m), [=]<class T>(T, std::int64_t i) {
     return triangular_solve(n, m, lower, transposed, at<T>(a, i, n * n), at<T>(b, i, n * m),
@@ -154,21 +154,21 @@ void svd(const Matrices& of, bool full, const void* a, void* s, void* u, void* v
   });
 }
 
-std::optional<MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v,
-                                          const FlawText&) {
+std::optional<MatrixFailure> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v,
+                                             const FailureText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, 10 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     const bool converged = symmetric_eigen(n, at<T>(a, i, n * n), at<T>(e, i, n), at<T>(v, i, n * n));
-    return converged ? Flaw{} : Flaw{0, 0.0};
+    return converged ? NumericalFailure{} : NumericalFailure{0, 0.0};
   });
 }
 
-std::optional<MatrixFlaw> general_eigen(const Matrices& of, const void* a, void* e, void* v) {
+std::optional<MatrixFailure> general_eigen(const Matrices& of, const void* a, void* e, void* v) {
   const std::int64_t n = of.rows;
   return each_sound(of, 30 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     using C = std::complex<RealOf<T>>;
     const bool converged = general_eigen(n, at<T>(a, i, n * n), at<C>(e, i, n), at<C>(v, i, n * n));
-    return converged ? Flaw{} : Flaw{0, 0.0};
+    return converged ? NumericalFailure{} : NumericalFailure{0, 0.0};
   });
 }
 
@@ -192,17 +192,19 @@ void cofactor_derivative(const Matrices& of, const void* a, const void* directio
   });
 }
 
-std::optional<MatrixFlaw> matrix_square_root(const Matrices& of, const void* a, void* out) {
+std::optional<MatrixFailure> matrix_square_root(const Matrices& of, const void* a, void* out) {
   const std::int64_t n = of.rows;
   return each_sound(of, 20 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
-    return square_root(n, at<T>(a, i, n * n), at<T>(out, i, n * n)) ? Flaw{} : Flaw{0, 0.0};
+    return square_root(n, at<T>(a, i, n * n), at<T>(out, i, n * n)) ? NumericalFailure{}
+                                                                    : NumericalFailure{0, 0.0};
   });
 }
 
-std::optional<MatrixFlaw> matrix_logarithm(const Matrices& of, const void* a, void* out) {
+std::optional<MatrixFailure> matrix_logarithm(const Matrices& of, const void* a, void* out) {
   const std::int64_t n = of.rows;
   return each_sound(of, 20 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
-    return logarithm(n, at<T>(a, i, n * n), at<T>(out, i, n * n)) ? Flaw{} : Flaw{0, 0.0};
+    return logarithm(n, at<T>(a, i, n * n), at<T>(out, i, n * n)) ? NumericalFailure{}
+                                                                  : NumericalFailure{0, 0.0};
   });
 }
 

@@ -1,4 +1,4 @@
-// Work on each matrix of a batch, on several threads.
+// Runs a function on each matrix of a batch, on several threads.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@
 
 namespace tapedeck::cpu {
 
-/// Calls `f(number)` for each matrix of a batch, on several threads. `operations`: what one costs.
+/// Calls `f(number)` for each matrix of a batch, on several threads. `operations`: the cost of one.
 template <class F>
 void for_matrices(std::int64_t count, double operations, F&& f) {
   if (count == 1 && operations > 1e5) {
@@ -21,17 +21,17 @@ void for_matrices(std::int64_t count, double operations, F&& f) {
     for (std::int64_t number = begin; number < end; ++number) f(number);
   });
 }
-/// The same where `f` returns a flaw or none; returns that of the first matrix that has one, whichever thread
+/// The same for an `f` that can fail; returns the failure of the first matrix that has one, whichever thread
 /// found it.
 template <class F>
-std::optional<MatrixFlaw> first_flaw(std::int64_t count, double operations, F&& f) {
+std::optional<MatrixFailure> first_failure(std::int64_t count, double operations, F&& f) {
   std::mutex mutex;
-  std::optional<MatrixFlaw> first;
+  std::optional<MatrixFailure> first;
   for_matrices(count, operations, [&](std::int64_t number) {
-    const Flaw flaw = f(number);
-    if (!flaw) return;
+    const NumericalFailure failure = f(number);
+    if (!failure) return;
     const std::lock_guard lock(mutex);
-    if (!first || number < first->matrix) first = {number, flaw};
+    if (!first || number < first->matrix) first = {number, failure};
   });
   return first;
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Real = Matrix<double>;
 
-/// The largest sum of a column's sizes.
+/// The largest column sum of magnitudes.
 double norm(const Real& a) {
   check_stop();
   return a.cwiseAbs().colwise().sum().maxCoeff();
@@ -26,7 +26,7 @@ Real scaled(const Real& a, int exponent) {
   return a.unaryExpr([=](double value) { return std::ldexp(value, exponent); });
 }
 
-/// ⌊log₂ ‖A‖⌋, also where the norm of finite numbers is no double.
+/// ⌊log₂ ‖A‖⌋, even if the norm of finite numbers overflows.
 int exponent_of_norm(const Real& a) {
   constexpr int to_spare = 64;
   const double size = norm(a);
@@ -50,7 +50,7 @@ std::optional<std::vector<Eigen::Index>> triangular_order(const Real& a) {
   return order;
 }
 
-/// A, and what of its powers has been asked for.
+/// A, and the powers computed so far.
 class Powers {
  public:
   explicit Powers(const Real& a) : a_(a), second_(product(a, a)) {}
@@ -133,7 +133,7 @@ Real approximant_13(Powers& powers) {
 }
 
 /// ℓₘ(A) of (5.1): how often A must still be halved so that the first term of the backward error is below the
-/// unit roundoff, relative to A. By logarithms: the power 2m + 1 of |A| may be no double.
+/// unit roundoff, relative to A. By logarithms, because the power 2m + 1 of |A| may overflow.
 int further_halvings(const Real& a, int m) {
   const Real sizes = a.cwiseAbs().transpose();
   Eigen::VectorXd sums = Eigen::VectorXd::Ones(a.rows());
@@ -171,7 +171,7 @@ void set_diagonals(Real& x, const Real& t, int halvings) {
   }
 }
 
-/// X·X without a product with what stands below the diagonal: 0·∞ would be NaN.
+/// X·X without products with elements below the diagonal: 0·∞ would be NaN.
 Real triangular_square(const Real& x) {
   Real result = Real::Zero(x.rows(), x.cols());
   for (Eigen::Index j = 0; j < x.cols(); ++j) {

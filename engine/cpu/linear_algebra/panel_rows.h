@@ -1,5 +1,5 @@
-// Vectors of a panel as rows that are filled up with zeros to whole registers, so that the loops of products
-// with a vector leave no rest. A position in a row is that of the matrix's row or column.
+// Vectors of a panel as rows padded with zeros to whole registers, so that the loops of products with a
+// vector have no remainder. A position in a row is the index of the matrix's row or column.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ inline std::int64_t register_of(std::int64_t position) {
   return position / whole_registers * whole_registers;
 }
 
-/// The power of two at or below the largest element, which matrices are divided by, so that no square is
-/// lost: the division and what undoes it are exact.
+/// The power of two at or below the largest element. Matrices are divided by it so that no square overflows
+/// or underflows; the division and its inverse are exact.
 template <class T>
 T scale_of(T largest) {
   if (largest == T(0)) return T(1);
@@ -31,13 +31,13 @@ T scale_of(T largest) {
   return std::ldexp(T(1), std::clamp(std::ilogb(largest), -most, most));
 }
 
-/// check_stop() before a row or column that takes some hundred elements' time or more, else before some of
-/// them.
+/// Calls check_stop() before a row or column of a few hundred elements or more, and before every few shorter
+/// ones.
 inline void check_stop_at(std::int64_t position, std::int64_t elements) {
   if (elements >= 512 || position % 64 == 0) check_stop();
 }
 
-/// A matrix whose rows are filled up with zeros.
+/// A matrix whose rows are padded with zeros.
 template <class T>
 class FilledMatrix {
  public:
@@ -62,7 +62,7 @@ class PanelRows {
     return rows_.all().part(0, position, rows_.all().rows, length_ - position);
   }
 
-  /// Products of the first `count` rows with x, which is 0 in the first register up to where it begins.
+  /// Products of the first `count` rows with x, which is 0 in the first register up to its first element.
   void dots(std::int64_t count, std::int64_t first_register, const T* x, T* out) {
     const std::int64_t length = filled_length();
     gemm_loops<T>().rows_times_vector(count, length - first_register, row(0) + first_register, length,

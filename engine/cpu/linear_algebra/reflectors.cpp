@@ -10,7 +10,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// One column after another, of a panel in memory of its own. The columns become their vectors.
+/// One column after another, of a panel in separate memory. The columns become their vectors.
 template <class T>
 std::vector<T> reflect_columns(Block<T> a, Block<T> r) {
   std::vector<T> taus, sums(static_cast<std::size_t>(a.columns));

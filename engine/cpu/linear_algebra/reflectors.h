@@ -12,7 +12,7 @@ namespace tapedeck::cpu {
 constexpr std::int64_t reflections_at_once = 32;
 
 /// Makes x, of `count` values `step` apart, a multiple of the first unit vector: x becomes v, whose first
-/// element is 1. `value` is what is left: (I − tau·v·vᵀ)·x = value·e₀.
+/// element is 1. `value` is the remaining element: (I − tau·v·vᵀ)·x = value·e₀.
 template <class T>
 struct Reflection {
   T tau, value;

@@ -10,7 +10,7 @@ template <class T>
 typename Rotations<T>::Room Rotations<T>::room(std::int64_t first, std::int64_t count, bool descending) {
   if (target_.columns > 0) {
     runs_.push_back({first, descending, c_.size()});
-  } else {  // nobody reads them
+  } else {  // they are not read
     c_.clear();
     s_.clear();
   }

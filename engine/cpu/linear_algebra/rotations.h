@@ -1,5 +1,5 @@
-// Rotations of neighbouring rows, gathered and then applied together: each thread takes some columns, which
-// stay in its cache.
+// Rotations of neighbouring rows, collected and then applied together: each thread processes some columns,
+// which stay in its cache.
 #pragma once
 
 #include <type_traits>
@@ -32,7 +32,7 @@ class Rotations {
     T* s;
   };
   Room room(std::int64_t first, std::int64_t count, bool descending = false);
-  /// Applies those that are complete where they are many.
+  /// Applies the complete ones once there are many.
   void apply_some();
   void apply();
 

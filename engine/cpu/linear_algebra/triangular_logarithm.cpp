@@ -15,7 +15,7 @@ using Complex = std::complex<double>;
 
 /// ‖R‖ up to which Padé's approximant of order 1 to 7 of ln(I + R) is exact within float64 (table 2.1).
 constexpr std::array<double, 7> bounds = {1.59e-5, 2.31e-3, 1.94e-2, 6.21e-2, 1.28e-1, 2.06e-1, 2.88e-1};
-constexpr int most_roots = 2500;  ///< enough for any two numbers of float64 beside each other
+constexpr int most_roots = 2500;  ///< enough for any two adjacent float64 numbers
 
 /// a^(1/2ⁿ) − 1 without the loss of digits (A. H. Al-Mohy, "A more accurate Briggs method for the logarithm",
 /// Numerical Algorithms 59, 2012).
@@ -63,8 +63,7 @@ double norm(const ComplexMatrix& a) {
   return a.cwiseAbs().colwise().sum().maxCoeff();
 }
 
-/// What ‖Rᵏ‖ says of R: the larger of ‖Rᵏ‖^(1/k) for k and k + 1, which is far below ‖R‖ where R is far from
-/// normal.
+/// The bound of R from ‖Rᵏ‖: the larger of ‖Rᵏ‖^(1/k) for k and k + 1, far below ‖R‖ if R is far from normal.
 struct Powers {
   std::array<double, 4> size{};  ///< ‖Rᵏ‖^(1/k) for k = 2 to 5
   explicit Powers(const ComplexMatrix& r) {
@@ -80,7 +79,7 @@ struct Powers {
   }
 };
 
-/// The order of the approximant that R asks for; 0: take a root first.
+/// The order of the approximant that R needs; 0: take a root first.
 int order_for(const ComplexMatrix& r, int& spared) {
   const Powers powers(r);
   for (const int order : {1, 2})
@@ -131,7 +130,7 @@ std::optional<ComplexMatrix> logarithm_of_triangle(const ComplexMatrix& t) {
     Eigen::matrix_sqrt_triangular(root, next);
     root = next;
   }
-  // The roots are next to I: what is left of the diagonals is computed anew.
+  // The roots are close to I: the differences of the diagonals from 1 are recomputed.
   ComplexMatrix r = root - unit;
   for (Eigen::Index i = 0; i < n; ++i) {
     r(i, i) = root_less_one(t(i, i), roots);

@@ -12,8 +12,8 @@ using ComplexMatrix = Matrix<std::complex<double>>;
 
 /// The principal logarithm of an upper triangular matrix whose diagonal holds no 0 and no negative number, by
 /// inverse scaling and squaring: A. H. Al-Mohy and N. J. Higham, "Improved inverse scaling and squaring
-/// algorithms for the matrix logarithm", SIAM J. Sci. Comput. 34(4), 2012, algorithm 4.1. Nothing where it
-/// overflows on the way.
+/// algorithms for the matrix logarithm", SIAM J. Sci. Comput. 34(4), 2012, algorithm 4.1. Empty if an
+/// intermediate result overflows.
 std::optional<ComplexMatrix> logarithm_of_triangle(const ComplexMatrix& t);
 
 }  // namespace tapedeck::cpu

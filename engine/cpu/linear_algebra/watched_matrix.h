@@ -1,4 +1,4 @@
-// Eigen's algorithms on matrices that notice a user's interrupt, and products and solutions that do.
+// Interruptible matrices for Eigen's algorithms, and interruptible products and solves.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace tapedeck::cpu {
 
-/// A matrix of which no row, column or block is taken without a check: Eigen's own loops, which know of no
-/// interrupt, take one for every step. What throws leaves nothing behind but matrices, which free themselves.
+/// A matrix that checks for an interrupt whenever a row, column or block is accessed, which Eigen's loops do
+/// in every step. An exception leaks nothing: matrices free themselves.
 template <class Scalar>
 class WatchedMatrix : public Matrix<Scalar> {
  public:
@@ -44,7 +44,7 @@ class WatchedMatrix : public Matrix<Scalar> {
 inline Matrix<double> product(const Matrix<double>& a, const Matrix<double>& b) {
   check_stop();
   Matrix<double> c(a.rows(), b.cols());
-  // By columns in memory, which as rows is the transposed matrix: cᵀ = bᵀ·aᵀ.
+  // Column-major storage is the transposed matrix in row-major order: cᵀ = bᵀ·aᵀ.
   set_product<double>(Sides::as_they_are, {b.data(), b.cols(), b.rows(), b.rows()},
                       {a.data(), a.cols(), a.rows(), a.rows()}, {c.data(), c.cols(), c.rows(), c.rows()});
   return c;
@@ -72,7 +72,7 @@ Matrix<Scalar> solve_upper(const Matrix<Scalar>& a, const Matrix<Scalar>& b) {
   return x;
 }
 
-/// a = u·t·uᵀ with t upper quasi-triangular; nothing where the iteration does not converge.
+/// a = u·t·uᵀ with t upper quasi-triangular; empty if the iteration does not converge.
 struct RealSchurForm {
   Matrix<double> t, u;
 };

@@ -1,4 +1,4 @@
-// A file of its own: Boost's templates compiled for one instruction set must not be linked for another.
+// A separate file: Boost's templates compiled for one instruction set must not be linked for another.
 #include "engine/cpu/loops/bessel.h"
 
 #include <boost/math/special_functions/bessel.hpp>
@@ -10,7 +10,7 @@ namespace tapedeck::cpu {
 namespace {
 
 namespace policies = boost::math::policies;
-/// Infinities and NaN instead of exceptions, and no way through long double.
+/// Infinities and NaN instead of exceptions, without promotion to long double.
 using Quiet =
     policies::policy<policies::domain_error<policies::ignore_error>,
                      policies::pole_error<policies::ignore_error>,

@@ -3,11 +3,11 @@
 
 namespace tapedeck::cpu {
 
-/// The modified ones of the first kind; scaled: times e^(−|x|).
+/// Modified, of the first kind; scaled: times e^(−|x|).
 double bessel_i(int order, bool scaled, double x);
-/// The modified ones of the second kind; scaled: times eˣ.
+/// Modified, of the second kind; scaled: times eˣ.
 double bessel_k(int order, bool scaled, double x);
-/// Those of the first and of the second kind.
+/// Of the first and of the second kind.
 double bessel_j(int order, double x);
 double bessel_y(int order, double x);
 

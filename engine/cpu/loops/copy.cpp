@@ -38,7 +38,7 @@ void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to
   }
 }
 
-/// A tile whose source rows are contiguous: read as they lie, written from a small buffer.
+/// A tile whose source rows are contiguous: read directly, written from a small buffer.
 template <class T>
 void copy_tile(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_row,
                std::int64_t to_step, std::int64_t rows, std::int64_t columns) {
@@ -103,7 +103,7 @@ void fill_elements(const void* value, void* target, std::int64_t count) {
 constexpr std::int64_t small_bytes = 512;
 constexpr std::int64_t pattern_bytes = 4096;
 constexpr std::int64_t past_cache_bytes = std::int64_t{16}
-                                          << 20;  ///< nobody reads what is longer before it leaves
+                                          << 20;  ///< longer results leave the cache before they are read
 
 /// Many elements: copies of a page of them, which is faster than one after the other.
 void fill_pages(std::size_t size, const void* value, void* target, std::int64_t bytes) {
@@ -129,7 +129,7 @@ void fill_pages(std::size_t size, const void* value, void* target, std::int64_t 
   });
 }
 
-/// gather_rows of rows that are one element: no division for each.
+/// gather_rows for rows of one element: without a division for each.
 template <class T>
 void gather_elements(const void* source, std::int64_t outer, std::int64_t count, const std::int64_t* indices,
                      std::int64_t index_count, void* target) {

@@ -12,11 +12,11 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// Which number each value got, in a table with open addresses: values of one hash stand behind one another.
+/// The number of each value, in a hash table with open addressing: values with equal hashes are adjacent.
 template <class T>
 class Numbers {
  public:
-  /// The number of a value; `next` where it is new.
+  /// The number of a value; `next` if it is new.
   std::int64_t number_of(T value, std::int64_t next) {
     if (2 * (next + 1) > std::ssize(entries_)) grow();
     std::size_t at = home_of(value);
@@ -32,7 +32,7 @@ class Numbers {
     std::int64_t number = free_entry;
   };
 
-  /// −0 and 0 have one.
+  /// −0 and 0 have the same number.
   std::size_t home_of(T value) const {
     std::uint64_t bits = 0;
     if (value != T(0)) std::memcpy(&bits, &value, sizeof value);
@@ -56,7 +56,7 @@ class Numbers {
   int shift_ = 0;
 };
 
-/// Value by value; false, and nothing is known, where there are more of them than a cache holds.
+/// Value by value; false, without a result, if there are more distinct values than fit in a cache.
 template <class T>
 bool number_by_table(const T* values, std::int64_t count, Distinct& distinct) {
   const bool ordered_instead = count <= std::numeric_limits<std::int32_t>::max();  // argsort's positions
@@ -82,8 +82,7 @@ bool number_by_table(const T* values, std::int64_t count, Distinct& distinct) {
   return false;
 }
 
-/// Whole numbers that lie close together, by a table of all between them; false, and nothing is known, where
-/// they do not.
+/// Integers in a small range, by a table of the range; false, without a result, if the range is large.
 template <class T>
 bool number_by_range(const T* values, std::int64_t count, Distinct& distinct) {
   using Unsigned = std::make_unsigned_t<T>;
@@ -118,7 +117,7 @@ bool number_by_range(const T* values, std::int64_t count, Distinct& distinct) {
   return true;
 }
 
-/// Equal values stand side by side in order, the first of them first.
+/// After sorting, equal values are adjacent, the first of them first.
 template <class T>
 Distinct number_by_order(const T* values, std::int64_t count) {
   Distinct distinct;
@@ -140,7 +139,7 @@ Distinct number_by_order(const T* values, std::int64_t count) {
         distinct.first.push_back(i);
         distinct.counts.push_back(0);
       } else {
-        place = distinct.place[static_cast<std::size_t>(place)];  // which stands before, and is numbered
+        place = distinct.place[static_cast<std::size_t>(place)];  // which comes earlier, and is numbered
       }
       ++distinct.counts[static_cast<std::size_t>(place)];
     }

@@ -1,5 +1,5 @@
-// What one random number is made of, for the CPU and for GPUs (cuda/loops/random.cu), whose numbers are the
-// same.
+// Functions that make one random number; the CPU and GPUs (cuda/loops/random.cu) share them, so that their
+// numbers are the same.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ TAPEDECK_DEVICE inline PhiloxBlock philox_block(PhiloxBlock counter, std::array<
   return counter;
 }
 
-/// Block `index` of the stream; `attempt` tells redrawn blocks apart.
+/// Block `index` of the stream; `attempt` distinguishes redrawn blocks.
 TAPEDECK_DEVICE inline PhiloxBlock stream_block(std::uint64_t key, std::uint64_t index,
                                                 std::uint32_t attempt = 0) {
   return philox_block(
@@ -57,7 +57,7 @@ TAPEDECK_DEVICE inline std::uint64_t scale_word(std::uint64_t word, std::uint64_
   return static_cast<std::uint64_t>(static_cast<Wide>(word) * range >> 64);
 }
 
-/// Which fractions random_dropout keeps: from here on. Exact as a float32.
+/// The smallest fraction that random_dropout keeps. Exact as a float32.
 inline float least_kept(double rate) {
   return static_cast<float>(std::ceil(rate * 0x1p24) * 0x1p-24);
 }

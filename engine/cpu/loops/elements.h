@@ -1,4 +1,4 @@
-// Places in arrays of which only the size of an element is known.
+// Addresses in arrays of which only the element size is known.
 #pragma once
 
 #include <cstddef>

@@ -12,11 +12,11 @@
 namespace tapedeck::cpu {
 namespace {
 
-// An output this large leaves the cache before anybody reads it: writing past the cache saves reading its
-// lines first.
+// An output this large leaves the cache before it is read: writing past the cache saves reading its lines
+// first.
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t stream_buffer_bytes = 8192;
-constexpr std::int64_t few = 64;  ///< elements, which one thread does whatever they cost
+constexpr std::int64_t few = 64;  ///< elements that one thread processes whatever they cost
 
 int index_of(DType dtype) {
   return static_cast<int>(dtype);
@@ -87,10 +87,11 @@ void write_contiguous(void* out, std::int64_t count, std::size_t size, double co
   });
 }
 
-constexpr std::int64_t short_row = 64;        // elements; a call of a loop costs as much
+constexpr std::int64_t short_row = 64;        // elements that cost as much as a call of a loop
 constexpr std::size_t repeated_bytes = 2048;  // of an operand whose row is repeated
 
-/// Short rows of one operand beside one row of the other, as a bias that is added to pixels of few channels.
+/// Short rows of one operand with one row of the other, such as a bias that is added to pixels of few
+/// channels.
 bool repeats_a_short_row(const Loops<3>& walk, std::size_t repeated) {
   const std::size_t whole = 1 - repeated;
   return walk.rank == 2 && walk.inner() <= short_row && walk.rows() >= 2 * short_row &&
@@ -98,7 +99,7 @@ bool repeats_a_short_row(const Loops<3>& walk, std::size_t repeated) {
          walk.inner_stride(repeated) == 1 && walk.stride[repeated][0] == 0;
 }
 
-/// The row stands in a buffer as often as it fits, so that each call of the loop does many rows.
+/// The row is repeated in a buffer as often as it fits, so that each call of the loop does many rows.
 void binary_of_repeated_row(BinaryLoop loop, const Loops<3>& walk, std::size_t repeated, const Operand& a,
                             const Operand& b, void* out, std::size_t size, std::size_t out_size,
                             double cost) {
@@ -118,8 +119,8 @@ void binary_of_repeated_row(BinaryLoop loop, const Loops<3>& walk, std::size_t r
              });
 }
 
-/// Rows of one operand beside one element of the other for each, as pixels that are weighted. Not powers:
-/// which of their loops is taken depends on whether they share an exponent.
+/// Rows of one operand with one element of the other for each, such as weighted pixels. Not powers: which of
+/// their loops is taken depends on whether they share an exponent.
 bool repeats_short_elements(Binary op, const Loops<3>& walk, std::size_t repeated) {
   const std::size_t whole = 1 - repeated;
   return op != Binary::pow && walk.rank >= 2 && walk.inner() <= short_row &&
@@ -136,7 +137,8 @@ void repeat_elements(const void* from, std::int64_t step, std::int64_t count, st
     for (std::int64_t j = 0; j < times; ++j) y[i * times + j] = x[i * step];
 }
 
-/// The elements stand in a buffer as often as each is needed, so that each call of the loop does many rows.
+/// The elements are repeated in a buffer as often as each is needed, so that each call of the loop does many
+/// rows.
 void binary_of_repeated_elements(BinaryLoop loop, Loops<3> walk, std::size_t repeated, const Operand& a,
                                  const Operand& b, void* out, std::size_t size, std::size_t out_size,
                                  double cost) {
@@ -284,7 +286,7 @@ void select(DType dtype, const Operand& condition, const Operand& a, const Opera
 void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape) {
   const UnaryLoop loop = loops().cast[index_of(from)][index_of(to)];
   if (!loop) [[unlikely]]
-    fail<UnimplementedError>("no way from ", dtype_name(from), " to ", dtype_name(to));
+    fail<UnimplementedError>("no conversion from ", dtype_name(from), " to ", dtype_name(to));
   const Strides out_strides = contiguous_strides(shape);
   const Loops<2> walk(shape, {&a.strides, &out_strides});
   walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {

@@ -1,4 +1,4 @@
-// Which elementwise loops there are.
+// Which elementwise loops exist.
 #pragma once
 
 #include "engine/backend/kernels.h"

@@ -1,4 +1,4 @@
-// What a Fourier transform of so many numbers needs to know beforehand. Plans are made once and used again.
+// The precomputed tables of a Fourier transform of a given length. Plans are computed once and cached.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct FourierPass {
   std::int64_t roots;     ///< of a radix above 5: where w^k of the radix begin
 };
 
-/// Real and imaginary parts lie side by side.
+/// Real and imaginary parts alternate.
 template <class T>
 struct FourierPlan {
   std::int64_t count;
@@ -27,20 +27,20 @@ struct FourierPlan {
 template <class T>
 std::shared_ptr<const FourierPlan<T>> fourier_plan(std::int64_t count);
 
-/// What a call of FourierLoops works on: lines of numbers, `step` apart, of which line i begins at
-/// i / inner · inner · count + i % inner (where inner is the step).
+/// The operand of a call of FourierLoops: lines of numbers, `step` apart, of which line i begins at i / inner
+/// · inner · count + i % inner (where inner is the step).
 struct FourierLines {
   std::int64_t first, lines, inner;
 };
 
-/// Of several lines at once, in the lanes of registers.
+/// Loops over several lines at once, in the lanes of registers.
 template <class T>
 struct FourierLoops {
   std::int64_t lanes = 1;
-  /// Complex lines in place; `inverse`: divided by their length, too.
+  /// Transforms complex lines in place; `inverse`: also divides by their length.
   void (*transform)(const FourierPlan<T>& plan, bool inverse, T* values, const FourierLines& lines) = nullptr;
-  /// Lines of `count` real numbers, side by side, to the first count / 2 + 1 of their transforms. The plan is
-  /// one of count / 2 where that is even, else of count.
+  /// Transforms contiguous lines of `count` real numbers to the first count / 2 + 1 results each. The plan is
+  /// for count / 2 if count is even, else for count.
   void (*transform_real)(const FourierPlan<T>& plan, std::int64_t count, const T* values, std::int64_t lines,
                          T* out) = nullptr;
 };

@@ -1,4 +1,4 @@
-// How a gamma distributed number moves with the distribution's shape parameter.
+// The derivative of a gamma-distributed number with respect to the distribution's shape parameter.
 //
 // Figurnov, Mohamed, Mnih: "Implicit reparameterization gradients" (NeurIPS 2018), (5): with F(x; a) the
 // distribution function and f its density, dx/da = −(∂F/∂a)/f where F(x; a) stays what it is. F is a power
@@ -12,7 +12,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr int most_terms = 100'000;  ///< never reached: both expansions end after some √a terms
+constexpr int most_terms = 100'000;  ///< never reached: both expansions end after about √a terms
 
 /// ψ by recurrence up to 12 and the asymptotic series (Abramowitz and Stegun, 6.3.5 and 6.3.18).
 template <std::size_t order>
@@ -28,7 +28,7 @@ Taylor<order> digamma(Taylor<order> x) {
   return log(x) - inverse * 0.5 - z * series - shift;
 }
 
-/// Whether adding `change` leaves every coefficient as it is.
+/// Whether adding `change` leaves every coefficient unchanged.
 template <std::size_t order>
 bool is_negligible(const Taylor<order>& change, const Taylor<order>& sum) {
   for (std::size_t k = 0; k <= order; ++k)
@@ -95,7 +95,7 @@ double slope(double shape, double x) {
   const double deviations = (x - shape) / std::sqrt(shape);
   double factorial = 1.0;
   for (std::size_t k = 2; k <= order; ++k) factorial *= static_cast<double>(k);
-  // The expansions below need some √a terms there; this one goes by powers of deviations/√a.
+  // The expansions below need about √a terms there; this one is in powers of deviations/√a.
   if (shape >= 1e4 && std::abs(deviations) < 0.04 * std::sqrt(shape))
     return factorial * large_shape_slope(a, x).c[order];
   // ∂F/∂a = ±p·(E·ln' p + E'), E one of the expansions; f = p·a/x.

@@ -10,7 +10,7 @@
 
 namespace tapedeck::cpu {
 
-/// While it lives the host's other threads run, where the work is on so many values that they would notice.
+/// Releases the host's lock while it lives if the work is long enough for other threads to notice.
 class LongWork {
  public:
   static constexpr std::int64_t few = 1 << 16;
@@ -22,7 +22,7 @@ class LongWork {
   std::optional<HostUnlock> unlock_;
 };
 
-/// Runs `body(begin, end)` over [0, count), a piece at a time, between which a user's interrupt takes effect.
+/// Runs `body(begin, end)` over [0, count) in pieces, between which a user's interrupt takes effect.
 template <class Body>
 void in_order(std::int64_t count, Body&& body) {
   const LongWork work(count);

@@ -17,8 +17,8 @@ namespace tapedeck::cpu {
 namespace beta_parts {
 
 constexpr double epsilon = 0x1p-54;
-constexpr int most_terms = 20'000;  ///< some √min(a, b) are needed, more only where x is all but 1
-constexpr double large_from = 1e4;  ///< with both above it the density is all but normal
+constexpr int most_terms = 20'000;  ///< about √min(a, b) are needed, more only for x close to 1
+constexpr double large_from = 1e4;  ///< with both above it the density is nearly normal
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Rounded, also where the compiler fuses products with sums.
@@ -30,8 +30,8 @@ TAPEDECK_DEVICE inline double rounded_product(double u, double v) {
 #endif
 }
 
-/// b·x − a·(1 − x) as the exact number rounded once: where a and b are large, the distance from the mean is
-/// what all but the last digits of its parts have in common.
+/// b·x − a·(1 − x), exact and rounded once: for large a and b the terms agree in all but the last digits, and
+/// their difference is the distance from the mean.
 TAPEDECK_DEVICE inline double exact_difference(double a, double b, double x) {
   const double rest = 1.0 - x;
   const double rest_low = (1.0 - rest) - x;  // exact: 1 − x = rest + rest_low
@@ -91,7 +91,7 @@ TAPEDECK_DEVICE inline double inverse_beta(double a, double b) {
 }
 
 /// xᵃ·(1 − x)ᵇ / B(a, b), divided by `divisor`, for a large sum of a and b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z):
-/// what the powers have in common is gone.
+/// the common powers cancel.
 TAPEDECK_DEVICE inline double stirling_density(const BetaCall& c, double divisor) {
   // In two parts, as the divisor may be as small as the powers.
   const double half =
@@ -164,7 +164,7 @@ TAPEDECK_DEVICE inline bool has_short_series(const BetaCall& c) {
   return c.b * c.x <= 1.0 && c.x <= 0.95;
 }
 
-/// The same, and NaN as it is.
+/// The same; NaN stays NaN.
 TAPEDECK_DEVICE inline double at_most_one(double probability) {
   return probability > 1.0 ? 1.0 : probability;
 }

@@ -17,7 +17,7 @@ namespace tapedeck::cpu {
 namespace gamma_parts {
 
 constexpr double epsilon = 0x1p-54;
-constexpr int most_terms = 1'000'000;  ///< never reached: there are some hundred
+constexpr int most_terms = 1'000'000;  ///< never reached: a few hundred suffice
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// P = xᵃ·e⁻ˣ/Γ(a + 1)·Σ xⁿ / ((a + 1)…(a + n)).
@@ -45,7 +45,7 @@ TAPEDECK_DEVICE inline double upper_fraction(double a, double x) {
   return a * poisson_probability(a, x) * fraction;
 }
 
-/// ln Γ(1 + a) for |a| ≤ ½ (DLMF 5.7.3): to the last digit relatively, so also where a is tiny.
+/// ln Γ(1 + a) for |a| ≤ ½ (DLMF 5.7.3): relative accuracy to the last digit, also for tiny a.
 TAPEDECK_DEVICE inline double log_gamma_near_one(double a) {
   constexpr double one_minus_euler = 0.42278433509846713939;
   constexpr double series[] = {
@@ -97,8 +97,8 @@ TAPEDECK_DEVICE inline double uniform_expansion(bool upper, double a, double x) 
   return upper ? 0.5 * std::erfc(argument) + rest : 0.5 * std::erfc(-argument) - rest;
 }
 
-/// Whether a and x are in the domain; `value`: of a function of them that is 0 at x = 0 and 1 at ∞, where it
-/// is known at once.
+/// Whether a and x are outside the domain or at its ends; `value`: then the result, for a function that is 0
+/// at x = 0 and 1 at ∞.
 TAPEDECK_DEVICE inline bool is_known(double a, double x, double& value) {
   if (!(a > 0.0) || !(x >= 0.0) || (std::isinf(a) && std::isinf(x)))
     value = not_a_number;
@@ -111,7 +111,7 @@ TAPEDECK_DEVICE inline bool is_known(double a, double x, double& value) {
   return true;
 }
 
-/// Whether Q is the smaller part, or has a series of its own.
+/// Whether Q is computed first: it is the smaller part, or has its own series.
 TAPEDECK_DEVICE inline bool upper_comes_first(double a, double x) {
   if (x > 1.1) return x > a;
   return x <= 0.5 ? -0.4 / std::log(x) >= a : x * 1.1 >= a;

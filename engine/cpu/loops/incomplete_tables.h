@@ -1,5 +1,5 @@
-// Tables of the incomplete gamma and beta functions, as literals: nvcc leaves those that a constructor
-// computes as zeros on GPUs. tests/engine/ops/tst_incomplete_tables derives them.
+// Tables of the incomplete gamma and beta functions, as literals: nvcc leaves tables that a constructor fills
+// as zeros on GPUs. tests/engine/ops/tst_incomplete_tables derives them.
 #pragma once
 
 #include "engine/tensor/device_code.h"

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 std::optional<BadIndex> check(const T* indices, std::int64_t count, std::int64_t low, std::int64_t high,
                               std::int64_t* out) {
-  std::atomic<std::int64_t> first = count;  // the first that lies outside, whichever block is done first
+  std::atomic<std::int64_t> first = count;  // the first bad one, whichever block finishes first
   for_blocks(count, grain_for(0.5), [=, &first](std::int64_t begin, std::int64_t end) {
     std::int64_t outside = 0;
     for (std::int64_t i = begin; i < end; ++i) {

@@ -1,4 +1,5 @@
-// Walking over strided operands: axes that lie behind one another are merged, then rows go to the threads.
+// Iteration over strided operands: adjacent axes are merged where possible, then rows are distributed over
+// threads.
 #pragma once
 
 #include <algorithm>

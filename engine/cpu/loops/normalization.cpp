@@ -41,8 +41,8 @@ std::unique_ptr<T[]> array(std::int64_t count) {
   return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
 }
 
-/// How the values of a channel are cut into parts: a part is `rows` rows of all channels where a row has one
-/// value for each, else the inner values of one outer index.
+/// How a channel's values are split into parts: a part is `rows` rows of all channels if a row has one value
+/// per channel, else the inner values of one outer index.
 struct Parts {
   bool columns;
   std::int64_t rows, count;  ///< rows of a part; how many parts
@@ -96,7 +96,7 @@ void combine(const Channels& of, const Parts& parts, const T* means, const T* sp
                    const auto at = static_cast<std::size_t>(c - begin);
                    const auto own = static_cast<double>(means[part * of.channels + c]);
                    const double distance = own - centre[at];
-                   // An infinite mean stays one beside finite ones.
+                   // An infinite mean stays infinite next to finite ones.
                    centre[at] = std::isfinite(distance) ? centre[at] + distance * share : centre[at] + own;
                    spread[at] +=
                        static_cast<double>(spreads[part * of.channels + c]) + distance * distance * weight;

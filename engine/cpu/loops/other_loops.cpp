@@ -26,7 +26,7 @@ namespace {
     }                                 \
   };
 
-/// What the lines of elementwise_functions.h compute that say `uint64`.
+/// The functions of the lines in elementwise_functions.h that say `uint64`.
 namespace of_uint64 {
 TAPEDECK_FUNCTION1(negative, T(0) - x)
 TAPEDECK_FUNCTION1(abs, x)
@@ -70,8 +70,8 @@ struct pow {
 };
 }  // namespace of_uint64
 
-// Complex numbers. The product without the care for infinities of C's Annex G, as NumPy and TensorFlow have
-// it.
+// Complex numbers. The product without the special cases of C's Annex G for infinities, as in NumPy and
+// TensorFlow.
 template <class C>
 C product(C x, C y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
@@ -102,7 +102,7 @@ C log1p_of(C x) {
   return {std::log1p(a * (2 + a) + b * b) / 2, std::atan2(b, 1 + a)};
 }
 
-/// What the lines compute that say `complexes`.
+/// The functions of the lines that say `complexes`.
 namespace of_complexes {
 TAPEDECK_FUNCTION1(negative, -x)
 TAPEDECK_FUNCTION1(sign, sign_of(x))
@@ -155,7 +155,7 @@ void add_one(LoopTable& table, Op op) {
   set<T, std::conditional_t<result == Result::truth, bool, T>, F>(table, op);
 }
 
-// What a line of the table adds, by what it says of the other dtypes.
+// The loops that a line of the table adds, according to its other dtypes.
 #define TAPEDECK_ADD_none(op, result)
 #define TAPEDECK_ADD_uint64(op, result) add_one<std::uint64_t, of_uint64::op, Result::result>(table, Op::op);
 #define TAPEDECK_ADD_complexes(op, result)                                       \
@@ -193,7 +193,7 @@ void add_casts_with(LoopTable& table) {
   table.cast[static_cast<int>(dtype_of<T>())][of_uint64] = unary_loop<T, U, Cast<T, U>>;
 }
 
-/// The choice between two moves elements of one size, whatever they are.
+/// Selection moves elements by size, whatever their dtype.
 template <class T>
 void select_loop(const void* condition, std::int64_t condition_step, const void* a, std::int64_t a_step,
                  const void* b, std::int64_t b_step, void* out, std::int64_t count) {

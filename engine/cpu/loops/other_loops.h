@@ -5,7 +5,7 @@
 
 namespace tapedeck::cpu {
 
-/// Puts them into the table. They are compiled once, for no instruction set in particular.
+/// Adds them to the table. They are compiled once, for the baseline instruction set.
 void add_other_loops(LoopTable& table);
 
 }  // namespace tapedeck::cpu

@@ -18,7 +18,8 @@ namespace tapedeck::cpu {
 template <class T>
 using KeyOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
-/// Keys are in the order of the values: equal ones have one key, −0 that of 0, and all NaN the largest.
+/// Keys are in the order of the values: equal values have equal keys, −0 has that of 0, and every NaN has the
+/// largest.
 template <class T>
 KeyOf<T> key_of(T value) {
   using Key = KeyOf<T>;
@@ -32,7 +33,7 @@ KeyOf<T> key_of(T value) {
   }
 }
 
-/// The value of a key, where it is neither −0 nor NaN.
+/// The value of a key; −0 and NaN are not restored.
 template <class T>
 T value_of(KeyOf<T> key) {
   using Key = KeyOf<T>;
@@ -44,7 +45,7 @@ T value_of(KeyOf<T> key) {
 }
 
 /// Sorts `items` by the unsigned number that `key` makes of each; items of one key keep their order.
-/// `scratch` has as much room, and where the result is returned it stands: in one of the two.
+/// `scratch` has the same size. Returns the one of the two that holds the result.
 template <class Item, class GetKey>
 Item* radix_sort(Item* items, Item* scratch, std::int64_t count, GetKey key) {
   using Counts = std::array<std::int64_t, 256>;
@@ -69,7 +70,7 @@ Item* radix_sort(Item* items, Item* scratch, std::int64_t count, GetKey key) {
       for (Counts& counts : places) before += std::exchange(counts[digit], before);
       differs = differs && before - start != count;
     }
-    if (!differs) continue;  // all items have one digit here
+    if (!differs) continue;  // all items have the same digit here
     for_blocks(count, block, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin; at < end; at += block) {
         Counts next = places[static_cast<std::size_t>(at / block)];

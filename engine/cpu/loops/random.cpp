@@ -15,7 +15,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr std::int64_t batch_blocks = 256;  ///< whose words are made at once; they stay in the nearest cache
+constexpr std::int64_t batch_blocks = 256;  ///< whose words are made at once; they stay in the L1 cache
 
 /// Calls `make(words, first, values)` for batches of blocks of the stream: the words of the blocks from
 /// `first` on, and where the values of all of them go. Each block yields `per_block` values.
@@ -91,7 +91,7 @@ void normal(std::uint64_t key, std::uint64_t counter, double mean, double deviat
                                          });
 }
 
-/// Draws a block's numbers anew until all are within two deviations: those that are keep their order.
+/// Redraws a block's numbers until all are within two deviations: those that are keep their order.
 template <class T>
 void redraw(std::uint64_t key, std::uint64_t index, std::span<T> values) {
   std::size_t found = 0;
@@ -121,7 +121,7 @@ void truncated_normal(std::uint64_t key, std::uint64_t counter, double mean, dou
       });
 }
 
-/// The loops of one batch, whose values stay in the nearest cache.
+/// The loops of one batch, whose values stay in the L1 cache.
 template <class T>
 struct KeepOrDrop {
   float least;  ///< of the fractions that are kept

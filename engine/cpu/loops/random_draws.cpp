@@ -28,7 +28,7 @@ double positive_fraction(std::uint64_t word) {
   return (static_cast<double>(word >> 11) + 1.0) * 0x1p-53;
 }
 
-/// exp(logits − their maximum), summed up from the first class to each; empty where that is no distribution.
+/// exp(logits − their maximum), as cumulative sums; empty if that is not a distribution.
 template <class T>
 std::vector<double> cumulated(const T* logits, std::int64_t classes) {
   double highest = -std::numeric_limits<double>::infinity();
@@ -99,7 +99,7 @@ template <class T>
 void draw_gamma(const T* alpha, std::int64_t alpha_count, StreamPlace place, T* out, std::int64_t count) {
   for_blocks(count, grain_for(60.0), [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      // The distribution has no zero: where it rounds to one, the least number above it is the nearest.
+      // The distribution excludes zero: a result that rounds to 0 becomes the smallest positive number.
       out[i] = std::max(static_cast<T>(gamma_value(static_cast<double>(alpha[i % alpha_count]), place, i)),
                         std::numeric_limits<T>::min());
   });

@@ -10,10 +10,10 @@
 namespace tapedeck::cpu {
 namespace {
 
-// All sizes depend on shapes alone: results must not depend on the number of threads.
+// All sizes depend only on shapes: results must not depend on the number of threads.
 constexpr std::int64_t block = 4096;     ///< elements of a row that one loop reduces: 64 in a lane of float32
 constexpr std::int64_t row_block = 512;  ///< rows that one loop reduces to one row
-constexpr std::int64_t tile_width = 4096;  ///< columns that one loop keeps in the first cache
+constexpr std::int64_t tile_width = 4096;  ///< columns that one loop keeps in the L1 cache
 constexpr std::int64_t narrow = 256;       ///< rows shorter than this are taken several at a time
 
 template <class T>
@@ -76,7 +76,7 @@ void reduce_rows_of(Reduction op, const T* values, std::int64_t outer, std::int6
 template <class T>
 void reduce_columns(Reduction op, const T* values, std::int64_t count, std::int64_t inner, T* out) {
   const ReduceRowsLoop loop = loops().reduce_rows[static_cast<int>(op)][static_cast<int>(dtype_of<T>())];
-  // Short rows: several behind one another make a long one, folded at the end.
+  // Short rows: several consecutive ones form a long one, folded at the end.
   const std::int64_t together = std::min(count, inner < narrow ? (narrow + inner - 1) / inner : 1);
   const std::int64_t width = inner * together;
   const std::int64_t rows = count / together;
@@ -152,7 +152,7 @@ void arg_extreme_typed(bool largest, const T* values, std::int64_t outer, std::i
                        std::int64_t inner, std::int64_t* out) {
   const ReduceLoop extreme_of = loops().reduce[static_cast<int>(largest ? Reduction::max : Reduction::min)]
                                               [static_cast<int>(dtype_of<T>())];
-  if (inner == 1 && count >= 16 && extreme_of)  // in vectors; then where it stands
+  if (inner == 1 && count >= 16 && extreme_of)  // in vectors; then its position
     return for_blocks(outer, std::max<std::int64_t>(1, 131072 / count),
                       [=](std::int64_t begin, std::int64_t end) {
                         for (std::int64_t i = begin; i < end; ++i) {
@@ -206,7 +206,7 @@ void arg_extreme(bool largest, DType dtype, const void* values, std::int64_t out
 
 namespace {
 
-/// What `loop` adds up over blocks, and their sum.
+/// The sums of `loop` over blocks, and their total.
 template <class T>
 T sum_of_blocks(DotLoop loop, const T* x, const T* y, std::int64_t count) {
   T sum{};

@@ -15,7 +15,7 @@ namespace tapedeck::cpu {
 namespace {
 
 constexpr std::int64_t steps_between_checks = 1 << 12;
-constexpr std::int64_t tile_width = 256;  ///< columns whose running values stay in the first cache
+constexpr std::int64_t tile_width = 256;  ///< columns whose running values stay in the L1 cache
 
 template <bool product, class T, class Carried>
 void scan_tile(const Scan& kind, const T* values, std::int64_t count, std::int64_t inner, std::int64_t width,
@@ -60,7 +60,7 @@ void scan_rows(const Scan& kind, const T* values, std::int64_t count, std::int64
     scan(rows);
 }
 
-/// Of a long row. No power of two: those that are scanned at once would lie in the same lines of the cache.
+/// Segments of a long row. Not a power of two: segments scanned at once would map to the same cache sets.
 constexpr std::int64_t segment = 4016;
 
 /// Running sums of one row: its segments are added up first, then each is scanned from where the ones before

@@ -10,7 +10,7 @@ namespace tapedeck::cpu {
 namespace {
 
 /// Calls `finish(row, shift, sum, exponentials)` with the row's maximum, Σ exp(x − max), and a buffer of
-/// exp(x − max), which it may write over.
+/// exp(x − max), which it may overwrite.
 template <class T, class Finish>
 void for_rows(const T* values, std::int64_t rows, std::int64_t count, Finish finish) {
   constexpr DType dtype = dtype_of<T>();
@@ -59,7 +59,7 @@ void log_softmax(DType dtype, const void* values, std::int64_t rows, std::int64_
     const BinaryLoop subtract = loops().binary[static_cast<int>(Binary::subtract)][static_cast<int>(dtype)];
     for_rows(from, rows, count, [=](std::int64_t row, T shift, T sum, T* exponentials) {
       const T log_sum = std::log(sum);
-      T* shifted = exponentials;  // which nobody needs any more
+      T* shifted = exponentials;  // which are no longer needed
       subtract(from + row * count, 1, &shift, 0, shifted, count);
       subtract(shifted, 1, &log_sum, 0, to + row * count, count);
     });

@@ -43,9 +43,9 @@ void for_rows(std::int64_t rows, std::int64_t count, Body&& body) {
 }
 
 constexpr std::int64_t long_row =
-    1 << 16;  ///< worth all threads, and too long to sort without asking for interrupts
+    1 << 16;  ///< worth all threads, and too long to sort without checking for interrupts
 
-/// Room for values that need no destructor.
+/// Uninitialised memory for values that need no destructor.
 template <class Value>
 class Room {
  public:
@@ -92,7 +92,7 @@ void for_places_in_order(bool descending, const T* x, std::int64_t count, Write 
   for_loads_in_order<std::int32_t>(descending, x, count, place, write);
 }
 
-/// Whether a key says all of each value: −0 and NaN would come back as others.
+/// Whether a key determines its value: −0 and NaN would come back changed.
 template <class T>
 bool keys_suffice(const T* x, std::int64_t count) {
   if constexpr (!std::is_floating_point_v<T>) return true;
@@ -138,8 +138,8 @@ bool any_above(const T* x, T least) {
   return above != 0;
 }
 
-/// The first `k` values of a row in falling order, gathered in `best`. Values that are not above the k-th of
-/// those before them are passed over, many at once: of a long row that is nearly all.
+/// The first `k` values of a row in descending order, gathered in `best`. Skips values that are not above the
+/// k-th so far, many at once: in a long row that is nearly all.
 template <class T>
 void find_largest(const T* x, std::int64_t count, std::int64_t k, std::vector<Placed<T>>& best) {
   constexpr std::int64_t between_checks = 1 << 16, few = 32;

@@ -1,4 +1,4 @@
-// The gamma function's parts that keep their digits for large arguments.
+// Factors of the gamma function that keep their digits for large arguments.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Sums that threads made apart, brought together.
+// Adds up the threads' partial sums.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tapedeck::cpu {
 
-/// out[i] += part[i] for `parts` arrays of `count` values that stand behind one another, in their order.
+/// out[i] += part[i] for `parts` consecutive arrays of `count` values, in order.
 template <class T>
 void add_parts(T* out, const T* part, std::int64_t parts, std::int64_t count) {
   if (parts == 0) return;

@@ -7,8 +7,8 @@
 
 namespace tapedeck::cpu {
 
-/// f(a + ε) = Σ cₖ·εᵏ up to k = order; the k-th derivative is k!·cₖ. Arithmetic drops what is beyond.
-/// Source: Griewank and Walther, Evaluating Derivatives (2008), table 13.1.
+/// f(a + ε) = Σ cₖ·εᵏ up to k = order; the k-th derivative is k!·cₖ. Arithmetic drops higher terms. Source:
+/// Griewank and Walther, Evaluating Derivatives (2008), table 13.1.
 template <std::size_t order>
 struct Taylor {
   std::array<double, order + 1> c{};

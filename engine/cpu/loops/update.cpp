@@ -26,7 +26,7 @@ UpdateArrays arrays_from(const UpdateArrays& arrays, std::int64_t begin, std::si
   return part;
 }
 
-/// Results that leave the cache before anybody reads them go past it: their lines need not be read first.
+/// Results that leave the cache before they are read bypass it: their lines need not be read first.
 void update_past_cache(UpdateLoop loop, const UpdateArrays& arrays, const double* numbers, std::int64_t count,
                        std::size_t size) {
   alignas(64) std::byte buffers[most_targets][past_cache_chunk * sizeof(double)];

@@ -75,7 +75,7 @@ class Attention {
     return const_cast<T*>(at(matrices, b));
   }
 
-  /// Of small matrices each thread takes some; one alone, or a large one, is worked on by all threads.
+  /// Each thread takes some of the small matrices; all threads share a single or large one.
   template <class Body>
   void for_matrices(Body&& body) const {
     const double work = static_cast<double>(size_.queries) * static_cast<double>(size_.keys) *
@@ -127,7 +127,7 @@ class Attention {
       std::fill_n(target(to, b) + j * to.row, size_.value_depth, T(0));
   }
 
-  /// dS = scale·W·(dW − Σ dW·W), row by row, where dW = dO·Vᵀ and what came to the weights themselves.
+  /// dS = scale·W·(dW − Σ dW·W), row by row, where dW = dO·Vᵀ plus the weights' own cotangent.
   void logits_gradient(std::int64_t b, const AttentionMatrices& v, const T* w,
                        const AttentionCotangents& given, T scale, T* d) const {
     const std::int64_t keys = size_.keys, count = size_.queries * keys;

@@ -11,7 +11,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third cache
+constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the L3 cache
 constexpr std::int64_t columns_at_once = 4080;
 constexpr std::int64_t left_strip = 768;  ///< of a transposed left operand: long runs of memory
 constexpr std::int64_t fewest_rows = 48;  ///< of a task
@@ -20,9 +20,9 @@ constexpr std::int64_t most_rows_of_task = 96;
 template <class T>
 constexpr std::int64_t most_depth = 4096 / static_cast<std::int64_t>(sizeof(T));
 constexpr std::int64_t worth_packing = 12 << 10;  ///< values: about 4 µs
-constexpr std::int64_t worth_turning = 256;  ///< depth: beside it, writing the result once more is little
-constexpr std::int64_t columns_worth_packing =
-    256;  ///< fewer: the left operand's rows are read as they stand
+constexpr std::int64_t min_transposed_depth =
+    256;  ///< from here on, transposing the result costs little in comparison
+constexpr std::int64_t columns_worth_packing = 256;  ///< fewer: the left operand's rows are read unpacked
 
 /// Rows and columns of the result, cut into tasks: rows first, down to `few_rows` each, then columns, then
 /// rows again.
@@ -41,7 +41,7 @@ class Cut {
     std::int64_t row, rows, column, columns;
   };
   std::int64_t tasks() const { return row_tasks_ * column_tasks_; }
-  /// The last task of a row takes the columns left over, too.
+  /// The last task of a row takes the remaining columns, too.
   Task operator[](std::int64_t task) const {
     const std::int64_t column = task % column_tasks_;
     const std::int64_t row = first_row(task / column_tasks_);
@@ -58,8 +58,8 @@ class Cut {
   std::int64_t m_, n_, columns_, row_tasks_, column_tasks_;
 };
 
-/// A transposed left operand is read as it stands in memory, all its columns side by side, where the packed
-/// rows stay in the cache. Otherwise each task packs its own.
+/// A transposed left operand is read unpacked, with all its columns contiguous, where the packed rows stay in
+/// the cache. Otherwise each task packs its own.
 bool packs_whole_left(const MatmulSize& size) {
   return size.transpose_a && size.m <= columns_at_once;
 }
@@ -137,7 +137,7 @@ class Part {
   }
 
   bool plain_left() const { return !size_.transpose_a && size_.n < columns_worth_packing; }
-  /// How many strips of columns; the last takes those left over, too.
+  /// How many strips of columns; the last takes the remaining ones, too.
   static std::int64_t strips(std::int64_t count, std::int64_t width) {
     return std::max<std::int64_t>(1, count / width);
   }
@@ -160,8 +160,8 @@ class Part {
   T* left_ = nullptr;
 };
 
-/// The product with a vector: `matrix` has `rows` rows of `count` values, and the vector stands `x_step`
-/// apart.
+/// The product with a vector: `matrix` has `rows` rows of `count` values, and the vector's values are
+/// `x_step` apart.
 template <class T>
 struct MatrixVector {
   std::int64_t rows, count;
@@ -226,11 +226,11 @@ double padded_share(std::int64_t count, std::int64_t padding) {
   return static_cast<double>(parts_of(count, padding) * padding) / static_cast<double>(count);
 }
 
-/// Aᵀ·B is (Bᵀ·A)ᵀ, and both operands are packed alike: the one whose columns leave less padding is the right
-/// one.
+/// Whether to compute Aᵀ·B as (Bᵀ·A)ᵀ. Both operands are packed in the same way, so the operand that needs
+/// less padding goes to the right.
 template <class T>
-bool turns(const MatmulSize& size, bool add) {
-  if (add || !size.transpose_a || size.transpose_b || size.k < worth_turning) return false;
+bool computes_transposed(const MatmulSize& size, bool add) {
+  if (add || !size.transpose_a || size.transpose_b || size.k < min_transposed_depth) return false;
   const std::int64_t padding = gemm_loops<T>().padding;
   return padded_share(size.n, padding) > padded_share(size.m, padding) * 1.02;
 }
@@ -250,7 +250,7 @@ void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::i
     for (std::int64_t i = 0; i < size.m; ++i) c[i * ldc] = sums[i];
     return;
   }
-  if (turns<T>(size, add)) {
+  if (computes_transposed<T>(size, add)) {
     const StoragePointer turned =
         StoragePointer::allocate(static_cast<std::size_t>(size.m * size.n) * sizeof(T));
     auto* values = reinterpret_cast<T*>(turned->data());

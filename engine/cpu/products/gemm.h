@@ -1,4 +1,4 @@
-// Products of two matrices of reals.
+// Products of two real matrices.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tapedeck::cpu {
 
-/// c = op(A)·op(B), or c += with `add`; c's rows stand `ldc` values apart. Each value is summed in an order
-/// that depends on the sizes alone, so results do not depend on the number of threads; between tasks the
-/// calling thread checks for interrupts. For float and double.
+/// c = op(A)·op(B), or c += with `add`; c's rows are `ldc` values apart. The order of summation depends only
+/// on the sizes, so results do not depend on the number of threads; between tasks the calling thread checks
+/// for interrupts. For float and double.
 template <class T>
 void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::int64_t ldc);
 

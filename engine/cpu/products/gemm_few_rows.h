@@ -7,15 +7,16 @@
 namespace tapedeck::cpu {
 
 inline constexpr std::int64_t most_few_rows = 960;  ///< above, packing the right operand once for all pays
-inline constexpr std::int64_t rows_at_once = 240;   ///< of a task, at most: each packs the right operand anew
+inline constexpr std::int64_t rows_at_once =
+    240;  ///< of a task, at most: each task packs the right operand again
 inline constexpr std::int64_t fewest_tasks = 4;
 inline constexpr std::int64_t fewest_rows_of_task = 16;
-inline constexpr std::int64_t tasks_of_thread = 2;  ///< where each costs packing once more
-inline constexpr std::int64_t before_interrupt = std::int64_t{1} << 35;  ///< multiplications: some 0.3 s
+inline constexpr std::int64_t tasks_of_thread = 2;                       ///< if each costs another packing
+inline constexpr std::int64_t before_interrupt = std::int64_t{1} << 35;  ///< multiplications: about 0.3 s
 
-/// Products of few rows: each task packs the panels of its own columns as it comes to them, with the first
-/// rows that meet them. Deep ones are cut along k first: of a part of the result each task would read and
-/// pack a whole operand.
+/// Products of few rows: each task packs the panels of its columns when it reaches them, while computing
+/// their first rows. Deep products are split along k first: otherwise each task would read and pack a whole
+/// operand for its part of the result.
 template <class T>
 class FewRows {
  public:
@@ -45,8 +46,8 @@ class FewRows {
   }
 
  private:
-  /// How many runs of k have sums of their own: as many as cost little beside reading the operands. It
-  /// follows from the size alone, as rounding follows from it.
+  /// How many runs of k get separate sums: as many as cost little compared with reading the operands. It
+  /// depends only on the size, because rounding depends on it.
   std::int64_t runs_worth() const {
     constexpr std::int64_t shallowest = 2 * depth_at_once, most = 4;
     const std::int64_t read = size_.k * (size_.m + size_.n), moved = 2 * size_.m * size_.n;
@@ -69,7 +70,7 @@ class FewRows {
     down_ = parts_of(size_.m, rows_);
   }
 
-  /// As many as are wanted and leave the columns wide enough, of about one width.
+  /// At most `wanted` tasks of about equal width whose columns are wide enough.
   std::int64_t column_tasks_of(std::int64_t wanted) const {
     const std::int64_t narrowest = size_.k > 2 * depth_at_once ? strip : panel_multiple;
     const std::int64_t vectors = parts_of(size_.n, loops_.padding);
@@ -82,7 +83,7 @@ class FewRows {
     return tasks;
   }
 
-  /// Some steps of a task, counted from the first one of its run of k.
+  /// Steps of a task, counted from the first step of its run of k.
   void part(std::int64_t task, std::int64_t begin, std::int64_t end, T* packed) const {
     const std::int64_t i = task % down_ * rows_, j = task / down_ % across_ * columns_;
     const std::int64_t run = task / (down_ * across_);
@@ -103,7 +104,7 @@ class FewRows {
   }
 
   std::int64_t first_step(std::int64_t run) const { return steps_ * run / runs_; }
-  /// Of all runs but the first, whose sums are the result's.
+  /// For all runs but the first, whose sums go into the result.
   T* sums_of(std::int64_t run) const { return sums_ + (run - 1) * size_.m * size_.n; }
 
   void add_sums() const {

@@ -1,4 +1,4 @@
-// How matrix products are cut into parts. Included by gemm*.
+// How matrix products are split into tasks. Included by gemm*.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,13 @@ inline constexpr double worth_a_task = 8e5;                ///< multiplications:
 inline std::int64_t parts_of(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
-/// About `size`, so that `count` falls into parts of one size, which is a multiple of `step`.
+/// A part size near `size` that divides `count` evenly, rounded up to a multiple of `step`.
 inline std::int64_t even(std::int64_t count, std::int64_t size, std::int64_t step) {
   const std::int64_t part = parts_of(count, parts_of(count, size));
   return parts_of(part, step) * step;
 }
-/// The largest one that is not above `count`; 0 of 0. As many tasks keep as many threads busy to the end.
+/// The largest power of two up to `count`; 0 for 0. A power of two of tasks keeps a power of two of threads
+/// busy to the end.
 inline std::int64_t power_of_two_in(std::int64_t count) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count)));
 }

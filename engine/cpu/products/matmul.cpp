@@ -10,7 +10,7 @@ namespace tapedeck::cpu {
 namespace {
 
 constexpr std::int64_t tiny = 4096;        ///< multiplications: below, packing costs more than the product
-constexpr std::int64_t large = 1 << 24;    ///< one product has work enough for all threads
+constexpr std::int64_t large = 1 << 24;    ///< one product has enough work for all threads
 constexpr std::int64_t rows_at_once = 64;  ///< of a plain product: soon enough for an interrupt
 
 /// Rows [first, last); sums over k in order, in T (unsigned for integers, so that overflow wraps around).
@@ -42,7 +42,7 @@ void product(const MatmulSize& size, const T* a, const T* b, T* c) {
              [&](std::int64_t first, std::int64_t last) { plain_rows(size, first, last, a, b, c); });
 }
 
-/// A matrix of one row may say anything.
+/// The leading dimension of a matrix of one row is arbitrary.
 MatmulSize with_valid_leading_dimensions(MatmulSize size) {
   size.lda = std::max(size.lda, std::max<std::int64_t>(1, size.transpose_a ? size.m : size.k));
   size.ldb = std::max(size.ldb, std::max<std::int64_t>(1, size.transpose_b ? size.k : size.n));
@@ -53,7 +53,7 @@ template <class T>
 void products(const MatmulSize& size, std::span<const void* const> a, std::span<const void* const> b,
               T* out) {
   const std::int64_t multiplications = size.m * size.n * size.k;
-  // A large product spreads itself over the threads; of small ones each thread takes some.
+  // A large product uses all threads; each thread takes some of the small ones.
   const std::int64_t grain = multiplications >= large || a.size() == 1
                                  ? static_cast<std::int64_t>(a.size())
                                  : grain_for(static_cast<double>(multiplications) / 50 + 50);

@@ -6,8 +6,8 @@
 
 namespace tapedeck::cpu {
 
-/// op(B), k × n, packed once where many products with it follow. Products with a packed operand run on the
-/// calling thread alone; any thread may ask for them.
+/// op(B), k × n, packed once for many products. Products with a packed operand run on the calling thread
+/// only; any thread may call them.
 template <class T>
 class PackedRight {
  public:
@@ -23,7 +23,7 @@ class PackedRight {
                        values() + p * columns_);
   }
 
-  /// c = a·op(B) or c + a·op(B), of `m` rows that stand `a_row` values apart.
+  /// c = a·op(B) or c + a·op(B), of `m` rows that are `a_row` values apart.
   void multiply(std::int64_t m, const T* a, std::int64_t a_row, const GemmTarget<T>& c) const {
     if (!packed_) return gemm({m, n_, k_, false, transposed_, a_row, ldb_}, a, b_, c.add, c.values, c.row);
     for (std::int64_t p = 0; p < k_; p += depth_)

@@ -101,7 +101,7 @@ class Backward : public Sequences<T> {
     }
   }
 
-  /// The mask is false: gradients of the state pass as they are.
+  /// The mask is false: gradients of the state pass unchanged.
   void pass_row(std::int64_t step, std::int64_t b, const T* d_kept, T* dc) const {
     std::fill_n(d_gates_at(b, step), width_, T(0));
     if (this->cell == RecurrentCell::lstm && d_kept)

@@ -1,4 +1,4 @@
-// Where the rows of an example stand, and how a batch is cut into tasks. Included by recurrent*.cpp.
+// The positions of an example's rows, and how a batch is split into tasks. Included by recurrent*.cpp.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ const RecurrentLoops<T>& recurrent_loops() {
     return loops().recurrent_double;
 }
 
-/// Rows of different examples never meet: each task takes some through all steps, with the state's kernel
-/// packed for all of them. A small batch goes step by step, and the threads share the products.
+/// Rows of different examples are independent: each task takes some of them through all steps, with the
+/// state's kernel packed once. A small batch goes step by step, and the threads share the products.
 inline constexpr std::int64_t rows_of_recurrent_task = 16;
 
 template <class T>
@@ -27,7 +27,7 @@ struct Sequences : RecurrentSequences<T> {
   using RecurrentSequences<T>::RecurrentSequences;
 
   std::int64_t units() const { return this->size.units; }
-  /// Of example b at the step that comes as number `step`.
+  /// The row of example b at the step that runs as number `step`.
   std::int64_t row(std::int64_t b, std::int64_t step) const {
     return this->first_row(step) + b * this->between();
   }

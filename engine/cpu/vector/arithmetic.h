@@ -1,6 +1,6 @@
-// What the expressions of elementwise_functions.h call, where it is no elementary function: arithmetic that
-// differs between whole and real numbers, and between float32, which has vector code, and float64, which has
-// the standard library. Included by vector/*.cpp only, inside the namespace of an instruction set.
+// Functions that the expressions of elementwise_functions.h call, except the elementary ones: arithmetic that
+// differs between integers and floating-point numbers, and between float32 (vector code) and float64 (the
+// standard library). Included by vector/*.cpp only, inside the namespace of an instruction set.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-// Whole numbers are computed with as unsigned ones: overflow wraps around, as in NumPy.
+// Integer arithmetic uses unsigned types: overflow wraps around, as in NumPy.
 template <class T>
 TAPEDECK_INLINE auto wrap(T x) {
   if constexpr (std::is_floating_point_v<T>)
@@ -43,7 +43,7 @@ TAPEDECK_INLINE T sign_of(T x) {
   return x == x ? sign : x;
 }
 
-// Whole numbers are rounded already.
+// Integers need no rounding.
 #define TAPEDECK_ROUNDING(name, function)      \
   template <class T>                           \
   TAPEDECK_INLINE T name(T x) {                \
@@ -96,23 +96,23 @@ TAPEDECK_DEVICE inline double gelu_grad_of(double dy, double x) {
   return dy * (0.5 * std::erfc(x * -0.70710678118654752440) + (density == 0.0 ? 0.0 : x * density));
 }
 
-/// By an F that does not fit all arguments.
+/// For an F that does not accept all arguments.
 template <class F, class T>
 TAPEDECK_INLINE T guarded(T x) {
   return F::fits(x) ? F::apply(x) : F::otherwise(x);
 }
 
-// A shift of as many bits as the number has, or of a negative count, is undefined in C++; as in TensorFlow
-// the count is brought into range.
+// A shift by the number's width or more, or by a negative count, is undefined in C++; as in TensorFlow, the
+// count is clamped.
 template <class T>
 TAPEDECK_INLINE int shift_count(T y) {
   constexpr T most = static_cast<T>(8 * sizeof(T) - 1);
   return static_cast<int>(y < T(0) ? T(0) : y > most ? most : y);
 }
 
-// Division rounds towards −∞, and the remainder has the divisor's sign. −1 is apart because the lowest whole
-// number divided by it traps. int32 goes by float64, which vectors divide: a quotient that is not whole is
-// further from the next whole number than the rounding reaches.
+// Division rounds towards −∞, and the remainder has the divisor's sign. −1 is a special case because the
+// lowest integer divided by it traps. int32 is divided in float64, which has vector division: a quotient that
+// is not an integer is further from the next integer than rounding reaches.
 template <class T>
 TAPEDECK_INLINE T floordiv_of(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -126,7 +126,7 @@ TAPEDECK_INLINE T floordiv_of(T x, T y) {
     return x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
   }
 }
-/// What std::fmod left, with the sign of y.
+/// The result of std::fmod, with the sign of y.
 template <class T>
 TAPEDECK_INLINE T floored(T remainder, T y) {
   const T turned = (remainder < T(0)) != (y < T(0)) ? remainder + y : remainder;
@@ -144,7 +144,7 @@ TAPEDECK_INLINE T mod_of(T x, T y) {
     return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
   }
 }
-// The same, cut towards 0; the remainder has the sign of x.
+// The same, truncated towards 0; the remainder has the sign of x.
 template <class T>
 TAPEDECK_INLINE T truncatediv_of(T x, T y) {
   if constexpr (std::is_floating_point_v<T>)

@@ -15,7 +15,7 @@ namespace functions_of_two {
 TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_TWO)
 }  // namespace functions_of_two
 
-/// binary_loop of an F that does not fit all pairs of float32: the others are computed one by one.
+/// binary_loop for an F that does not support all pairs of float32: the others are computed one by one.
 template <class F>
 void guarded_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
                   std::int64_t count) {
@@ -49,14 +49,14 @@ void guarded_loop(const void* a, std::int64_t a_step, const void* b, std::int64_
     y[i] = F::fits(left(i), right(i)) ? F::apply(left(i), right(i)) : F::otherwise(left(i), right(i));
 }
 
-/// The remainders of float32: where a quotient is too long for Fmod, the standard library's.
+/// The remainders of float32: if a quotient is too long for Fmod, the standard library's.
 struct Mod : Fmod {
   TAPEDECK_INLINE static float apply(float x, float y) { return floored(Fmod::apply(x, y), y); }
   static float otherwise(float x, float y) { return mod_of(x, y); }
 };
 
-/// x² and other powers that need no logarithm, where all elements have the same exponent. Each gives what pow
-/// gives, or what is nearer.
+/// x² and other powers that need no logarithm, where all elements have the same exponent. Each is at least as
+/// accurate as pow.
 struct Square {
   template <class T>
   TAPEDECK_INLINE static T apply(T x) {

@@ -1,5 +1,5 @@
-// Normal numbers of random words, as vector code. Included by vector/*.cpp and cuda/loops/random.cu only, as
-// math.h.
+// Normal numbers from random words, as vector code. Included by vector/*.cpp and cuda/loops/random.cu only,
+// as math.h.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Passes of Fourier transforms, of as many lines at once as a register has lanes: each lane is a line of its
-// own, so what it computes does not depend on how many there are.
+// Passes of Fourier transforms, of as many lines at once as a register has lanes: each lane is a separate
+// line, so its result does not depend on how many there are.
 #include <algorithm>
 #include <cstring>
 
@@ -149,7 +149,7 @@ struct LanesOf {
   static constexpr std::int64_t count = register_bytes / sizeof(T);
 };
 
-/// The real part of a number in a lane; its imaginary part stands `lanes` behind it.
+/// The real part of a number in a lane; its imaginary part is `lanes` further.
 template <class T, class V>
 TAPEDECK_INLINE T* lane_of(Number<V>* numbers, std::int64_t lane) {
   return reinterpret_cast<T*>(numbers) + lane;
@@ -170,7 +170,7 @@ struct Work {
   Number<V>*x, *y;
 };
 
-/// Calls `f(first line, lines)` for as many lines at once as there are lanes, on zeros where there are fewer.
+/// Calls `f(first line, lines)` for as many lines at once as there are lanes, padded with zeros.
 template <class V, class F>
 void for_lane_groups(std::int64_t first, std::int64_t lines, std::int64_t lanes, F&& f) {
   for (std::int64_t at = first; at < first + lines; at += lanes) f(at, std::min(lanes, first + lines - at));

@@ -91,10 +91,10 @@ constexpr std::int64_t bytes_of(std::int64_t values) {
   return values * static_cast<std::int64_t>(sizeof(T));
 }
 
-constexpr std::int64_t bytes_ahead = 16 << 10;  ///< a third of a first cache
+constexpr std::int64_t bytes_ahead = 16 << 10;  ///< a third of an L1 cache
 
-/// Groups of rows of a transposed operand, which stand side by side there: a whole cache line of each group
-/// at a time, as groups often stand a multiple of a page apart.
+/// Groups of rows of a transposed operand, where they are contiguous: a whole cache line of each group at a
+/// time, because groups are often a multiple of a page apart.
 template <class T>
 void pack_columns(std::int64_t whole, std::int64_t k, const T* a, std::int64_t lda, T* to) {
   constexpr std::int64_t bytes = tile_rows * static_cast<std::int64_t>(sizeof(T));
@@ -103,7 +103,7 @@ void pack_columns(std::int64_t whole, std::int64_t k, const T* a, std::int64_t l
       std::max<std::int64_t>(1, bytes_ahead / (whole * static_cast<std::int64_t>(sizeof(T))));
   std::int64_t p = 0;
   for (; p + steps <= k; p += steps) {
-    // Too short for the processor to see what comes next.
+    // Too short for the hardware prefetcher.
     for (std::int64_t q = 0; q < steps; ++q) {
       const T* later = a + std::min(p + q + rows_ahead, k - 1) * lda;
       for (std::int64_t i = 0; i < whole; i += cache_line / static_cast<int>(sizeof(T)))
@@ -203,8 +203,8 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::i
   }
 }
 
-/// A panel that the first rows pack, where its rows stand side by side and are whole vectors: others would
-/// reach behind the operand.
+/// A panel that the first rows pack, if its rows are contiguous and whole vectors: others would reach behind
+/// the operand.
 template <class T, LeftForm form>
 Right<T> panel_from(const MatmulSize& size, const Panel& panel, const T* b, T* packed) {
   if (!size.transpose_b && panel.columns == panel.padded<T>() && panel.vectors > 0)
@@ -240,8 +240,8 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
   }
 }
 
-/// A tile reads a piece of a cache line for each k of a transposed left operand. Where these lines fill the
-/// first cache, and stand in as many pages, packing pays, so long as some panels read what was packed.
+/// A tile reads a piece of a cache line for each k of a transposed left operand. If these lines fill the L1
+/// cache, and are in as many pages, packing pays if several panels read the packed operand.
 template <class T>
 bool packs_left(const MatmulSize& size) {
   constexpr std::int64_t fewest_panels = 2, deep = 256, far = 512;
@@ -267,7 +267,7 @@ template <class T, int R>
 TAPEDECK_INLINE void dots(std::int64_t count, const T* matrix, std::int64_t row, const T* x, T* out) {
   using Vector = typename Register<T>::type;
   constexpr int width = Register<T>::lanes;
-  constexpr int turns = 8 / R;  // enough sums under way to hide how long each takes
+  constexpr int turns = 8 / R;  // enough independent sums to hide their latency
   Vector sums[R][turns];
   for (int i = 0; i < R; ++i)
     for (int j = 0; j < turns; ++j) sums[i][j] = Vector{};
@@ -322,7 +322,7 @@ void rows_times_vector(std::int64_t rows, std::int64_t count, const T* matrix, s
 template <class T>
 void vector_times_rows(std::int64_t rows, std::int64_t count, const T* matrix, std::int64_t row, const T* x,
                        T* __restrict out) {
-  constexpr std::int64_t at_once = 2048;  // sums that stay in the first cache
+  constexpr std::int64_t at_once = 2048;  // sums that stay in the L1 cache
   for (std::int64_t j = 0; j < count; j += at_once) {
     const std::int64_t columns = std::min(at_once, count - j);
     T* __restrict sums = out + j;

@@ -6,8 +6,8 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-// Columns that would fill a small part of a vector: each is a sum of products of contiguous runs of k
-// instead, so long as the rows of the left operand stand as they are.
+// Columns that would fill only a small part of a vector: each is computed as dot products over contiguous
+// runs of k instead, if the rows of the left operand are not packed.
 constexpr int narrow = 4;                  ///< columns of a narrow panel
 constexpr std::int64_t narrow_depth = 64;  ///< below it, runs of k are too short
 constexpr int narrow_rows = register_bytes == 64 ? 6 : 2;
@@ -25,8 +25,8 @@ struct Panel {
   }
 };
 
-/// The next panel of `left` columns: three vectors, but two before a last one that would have one alone,
-/// which keeps the processor waiting for its loads.
+/// The next panel of `left` columns: three vectors, but two if the last panel would otherwise have one, which
+/// would stall on its loads.
 template <class T>
 Panel next_panel(std::int64_t left, bool plain_left, std::int64_t k) {
   const std::int64_t most_narrow = plain_left && k >= narrow_depth && has_narrow_panels<T> ? lanes<T> / 2 : 0;

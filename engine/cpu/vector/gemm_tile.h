@@ -1,5 +1,5 @@
 // Tiles of a matrix product: some rows by some vectors of columns, whose sums stay in registers while the
-// operands stream by. Included by vector/gemm.cpp only.
+// operands stream through. Included by vector/gemm.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ template <class T>
 constexpr std::int64_t lanes = Register<T>::lanes;
 
 enum class LeftForm : std::uint8_t {
-  rows,     ///< as they stand, `row` values apart
-  columns,  ///< a transposed operand as it stands: values of one k side by side, `row` values apart
-  groups,   ///< of tile_rows rows, packed by pack_left: values of one k side by side
+  rows,     ///< not packed, `row` values apart
+  columns,  ///< a transposed operand, not packed: values of one k contiguous, `row` values apart
+  groups,   ///< of tile_rows rows, packed by pack_left: values of one k contiguous
 };
 
 template <class T, LeftForm form>
@@ -56,8 +56,8 @@ struct Left {
   }
 };
 
-/// A packed panel of the right operand; one that is not packed yet has a source, whose rows stand `row`
-/// values apart.
+/// A packed panel of the right operand; one that is not packed yet has a source, whose rows are `row` values
+/// apart.
 template <class T>
 struct Right {
   T* panel;
@@ -65,7 +65,7 @@ struct Right {
   std::int64_t row = 0;
 };
 
-/// Runs of memory that are brought into the second cache, some lines at a time, while tiles are worked on.
+/// Prefetches runs of memory into the L2 cache, a few lines at a time, while tiles are computed.
 class Stream {
  public:
   Stream() = default;
@@ -80,7 +80,7 @@ class Stream {
     lines_ = static_cast<int>(std::min<std::int64_t>(most_lines, lines / std::max<std::int64_t>(1, turns)));
   }
 
-  /// More at once would wait for the memory, and all else behind them.
+  /// More at once would stall on memory, together with everything queued after them.
   TAPEDECK_INLINE void fetch() {
     for (int i = 0; i <= lines_ && left_ > 0; ++i) {
       __builtin_prefetch(at_, 0, 2);
@@ -101,7 +101,7 @@ class Stream {
   int lines_ = 0;  ///< at a time, beside the first
 };
 
-/// What the next tiles will read.
+/// What the next tiles will read, to be prefetched.
 struct Streams {
   Stream left, right;
 };
@@ -172,7 +172,7 @@ TAPEDECK_INLINE void tile(std::int64_t k, const Left<T, form>& a, const Right<T>
   for (; p + steps_per_fetch <= k; p += steps_per_fetch) {
     if constexpr (form != LeftForm::groups) ahead.left.fetch();
     if constexpr (form != LeftForm::rows) ahead.right.fetch();
-// As one run of eight steps the compiler would mix them, and find too few registers.
+// Fully unrolled, the compiler would interleave the eight steps and run out of registers.
 #pragma GCC unroll 2
     for (int q = 0; q < steps_per_fetch; ++q) step(p + q);
   }

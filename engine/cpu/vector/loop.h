@@ -54,7 +54,7 @@ void set(LoopTable& table, Binary op) {
   table.binary[static_cast<int>(op)][static_cast<int>(dtype_of<T>())] = binary_loop<T, R, F>;
 }
 
-// What stands in the columns of elementwise_functions.h.
+// The values of the columns of elementwise_functions.h.
 enum class Domain : std::uint8_t { numeric, floating, integer, boolean, any };
 enum class Result : std::uint8_t { same, truth };
 

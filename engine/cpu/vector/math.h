@@ -1,9 +1,9 @@
 // Elementary functions without branches, so that the compiler turns loops over them into vector code.
 //
 // Each is right to about 2 ulp and exact where the function is: zeros keep their sign, infinities and NaN
-// come out as IEEE 754 and C's Annex F say, subnormal numbers are neither dropped nor made up. Products are
-// fused with sums where it says so, so bits differ between instruction sets with and without that; the
-// compiler fuses nothing by itself, so they are the same wherever in a tensor an element stands. Included by
+// follow IEEE 754 and C's Annex F, subnormal numbers are computed correctly. Products are fused with sums
+// only where `fused` is called, so bits differ between instruction sets with and without it; the compiler
+// fuses nothing by itself, so they do not depend on an element's position in a tensor. Included by
 // vector/*.cpp and by the kernels of GPUs, inside the namespace of an instruction set.
 #pragma once
 
@@ -109,8 +109,8 @@ TAPEDECK_INLINE T power_of_two(T n) {
       static_cast<typename F::Bits>(bits_of(n + (F::integer_shift + F::bias)) << F::mantissa_bits));
 }
 
-/// (eʳ − 1 − r) / r² on |r| ≤ ln(2)/2: fitted for the least relative error of eʳ − 1 (1.3e-8); of doubles
-/// the Taylor series, cut where the rest falls under half an ulp.
+/// (eʳ − 1 − r) / r² on |r| ≤ ln(2)/2: fitted for the least relative error of eʳ − 1 (1.3e-8); for doubles
+/// the Taylor series, truncated where the remainder is below half an ulp.
 TAPEDECK_INLINE float exp_tail(float r) {
   return polynomial(r, 0.499999981441F, 0.16666543178F, 0.0416672017795F, 0.00836658033517F,
                     0.00138825101105F);
@@ -155,7 +155,7 @@ TAPEDECK_INLINE T exp_of(T x) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-/// exp where neither x nor the result is out of the ordinary: with the same bits in fewer steps.
+/// exp for ordinary x and results (no overflow, underflow or NaN): the same bits in fewer steps.
 struct Exp {
   template <class T>
   TAPEDECK_INLINE static bool fits(T x) {
@@ -196,7 +196,7 @@ TAPEDECK_INLINE T expm1_of(T x) {
   const T result = fused(half_scale, expm1_near_zero(r), half_scale - T(0.5)) * T(2);
   return std::fabs(x) < F::tiny ? x : result;
 }
-/// expm1(x) of an x from 0 to some dozens, whose power of two is in range.
+/// expm1(x) for x from 0 to a few dozen, where the power of two is in range.
 template <class T>
 TAPEDECK_INLINE T expm1_of_moderate(T x) {
   const auto [n, r] = reduce_exponent(x);
@@ -225,7 +225,7 @@ TAPEDECK_INLINE float log_tail(float f) {
   return polynomial(f, -0.499999883464F, 0.333333256922F, -0.250015829587F, 0.200019739205F, -0.166090826211F,
                     0.141818253397F, -0.132429877072F, 0.129044322742F, -0.0762177697160F);
 }
-/// k·ln 2 + log(1 + f): ln 2 is so near to a float that its products need no second part. Right to 0.93 ulp.
+/// k·ln 2 + log(1 + f): ln 2 is so close to a float that its products need no second part. Right to 0.93 ulp.
 TAPEDECK_INLINE float log_joined(float k, float f) {
   return fused(k, Format<float>::ln2, fused(f * f, log_tail(f), f));
 }
@@ -268,7 +268,7 @@ struct Log {
   template <class T>
   TAPEDECK_INLINE static bool fits(T x) {
     using F = std::numeric_limits<T>;
-    // One comparison: what is no normal number wraps around, or is larger.
+    // One comparison: bits of anything but a normal number wrap around, or are larger.
     return static_cast<typename Format<T>::Bits>(bits_of(x) - bits_of(F::min())) <=
            static_cast<typename Format<T>::Bits>(bits_of(F::max()) - bits_of(F::min()));
   }
@@ -328,7 +328,7 @@ struct Sigmoid {
   }
 };
 
-/// Taylor's series on |t| ≤ π/4, cut where the rest falls under half an ulp.
+/// The Taylor series on |t| ≤ π/4, truncated where the remainder is below half an ulp.
 TAPEDECK_INLINE float sin_near_zero(float t) {
   const float z = t * t;
   return fused(t * z, polynomial(z, -1.0F / 6, 1.0F / 120, -1.0F / 5040, 1.0F / 362880), t);

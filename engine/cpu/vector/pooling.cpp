@@ -7,7 +7,7 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-/// So many channels in one vector; a power of two.
+/// The number of channels in one vector; a power of two.
 template <int count>
 struct Channels {
   template <class T>
@@ -26,7 +26,7 @@ template <class Width, class T>
 using Values = typename Width::template Of<T>::type;
 
 /// Calls `f.template operator()<Channels<count>>(first channel)` until all are done: with as many as a vector
-/// holds, and with ever fewer for those that are left over.
+/// holds, and with fewer and fewer for the remainder.
 template <int count, class F>
 TAPEDECK_INLINE void for_channels(std::int64_t channels, F&& f, std::int64_t first = 0) {
   for (; first + count <= channels; first += count) f.template operator()<Channels<count>>(first);

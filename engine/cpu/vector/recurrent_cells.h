@@ -1,5 +1,5 @@
-// Recurrent cells, one unit of a row of a step at a time: pointers lead to the row, whose parts are `units`
-// wide. What they hold stands beside RecurrentLoops in cpu/dispatch.h. Included by vector/recurrent.cpp and
+// Recurrent cells, one unit of a row of a step at a time: pointers point to the row, whose parts are `units`
+// wide. RecurrentLoops in cpu/dispatch.h describes them. Included by vector/recurrent.cpp and
 // cuda/recurrent*.cu, inside the namespace of an instruction set.
 #pragma once
 
@@ -41,7 +41,7 @@ TAPEDECK_INLINE void lstm_output(std::int64_t u, std::int64_t units, const T* re
   h[u] = o * tanh_of(kept[4 * units + u]);
 }
 
-/// `dc` has the gradient that came to c itself already.
+/// `dc` already holds the direct gradient of c.
 template <class T>
 TAPEDECK_INLINE void lstm_unit_gradient(std::int64_t u, std::int64_t units, const T* kept, const T* c_before,
                                         T* dh, T* dc, T* d_gates) {
@@ -55,7 +55,7 @@ TAPEDECK_INLINE void lstm_unit_gradient(std::int64_t u, std::int64_t units, cons
   dc[u] = d_state * f;
   dh[u] = T(0);
 }
-/// Adds what came to the LSTM's gate `at` of a row itself.
+/// Adds the direct gradient of the LSTM's gate `at` of a row.
 template <class T>
 TAPEDECK_INLINE void add_sigmoid_gate(std::int64_t at, const T* kept, const T* d_kept, T* d_gates) {
   d_gates[at] += d_kept[at] * sigmoid_slope(kept[at]);

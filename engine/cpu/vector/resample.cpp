@@ -7,7 +7,7 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-// Sums go in doubles: where weights add up to 1, equal values stay what they are.
+// Sums go in doubles: if weights add up to 1, equal values stay unchanged.
 
 /// out = Σ weights[k]·(row indices[k] of x), rows of `inner` values.
 template <class T>
@@ -37,7 +37,7 @@ void blend_rows(const T* x, std::int64_t inner, const std::int64_t* indices, con
   }
 }
 
-/// The same for `count` places behind one another, of few channels.
+/// The same for `count` consecutive places, with few channels.
 template <std::int64_t channels, class T>
 void blend_pixels_of(const T* __restrict x, const std::int64_t* __restrict indices,
                      const T* __restrict weights, std::int64_t taps, std::int64_t count, T* __restrict out) {

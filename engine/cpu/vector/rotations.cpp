@@ -1,5 +1,5 @@
 // QR iterations of eigenvalues and singular values, and the rotations of neighbouring rows which they leave
-// by thousands. Each rotation waits for the one before it: what it needs stays in registers.
+// by thousands. Each rotation depends on the previous one, so its data stays in registers.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,7 +22,7 @@ TAPEDECK_INLINE void rotate_strip(T* rows, std::int64_t stride, std::int64_t cou
     for (int j = 0; j < count_of_vectors; ++j) {
       Vector below;
       std::memcpy(&below, out + stride + j * sizeof(Vector) / sizeof(T), sizeof below);
-      // The product with what the rotation before left comes first: it is the one to be fused.
+      // The product with the previous rotation's result comes first, so that it is the fused one.
       const Vector along = sine * upper[j], across = cosine * below;
       const Vector turned = cosine * upper[j] + sine * below;
       std::memcpy(out + j * sizeof(Vector) / sizeof(T), &turned, sizeof turned);

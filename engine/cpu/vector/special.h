@@ -17,15 +17,16 @@ namespace {
 inline constexpr double selu_alpha = 1.67326324235437728481;
 inline constexpr double selu_scale = 1.05070098735548049342;
 
-/// What keeps digits that double would lose. A GPU has nothing wider: there it loses them, near the zeros of
-/// the digamma function and of sums over both sides of a pole, and where a factorial is no double.
+/// The type that keeps digits that double would lose. GPUs have no wider type, so they lose those digits near
+/// the zeros of the digamma function and of sums over both sides of a pole, and where a factorial overflows
+/// double.
 #ifdef TAPEDECK_GPU
 using Wide = double;
 #else
 using Wide = long double;
 #endif
 
-// std::lgamma writes the sign into a variable that all threads share.
+// std::lgamma writes the sign to a global variable, which is a data race.
 TAPEDECK_DEVICE inline double lgamma_of(double x) {
 #ifdef __CUDA_ARCH__
   return ::lgamma(x);
@@ -40,8 +41,7 @@ struct Lgamma {
   TAPEDECK_INLINE static bool fits(float x) { return x > 0.0F && x < most; }
   TAPEDECK_INLINE static float apply(float value) {
     const double x = value;
-    // Beside its zeros at 1 and 2: (x − 1)(x − 2) times a polynomial in x − 1.7, fitted on [0.8, 2.6]
-    // (3.3e-9).
+    // Near its zeros at 1 and 2: (x − 1)(x − 2) times a polynomial in x − 1.7, fitted on [0.8, 2.6] (3.3e-9).
     const double near = (x - 1.0) * (x - 2.0) *
                         polynomial(x - 1.7, 0.45622713195261244, -0.12408106675447943, 0.047515501872877459,
                                    -0.020920077915107797, 0.009919677450189731, -0.0049183351032372879,
@@ -75,7 +75,7 @@ TAPEDECK_DEVICE inline Real polynomial(const double (&coefficients)[n], Real x) 
   return sum;
 }
 
-/// π·cot(πx), exact about the period: x is brought to [−½, ½] first.
+/// π·cot(πx), with exact range reduction: x is reduced to [−½, ½] first.
 template <class Real>
 TAPEDECK_DEVICE inline Real pi_cotangent(Real x) {
   return std::numbers::pi_v<Real> / std::tan(std::numbers::pi_v<Real> * (x - std::nearbyint(x)));
@@ -87,14 +87,14 @@ TAPEDECK_DEVICE inline Real digamma_positive(Real x) {
   constexpr double series[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
                                1.0 / 252, -1.0 / 120,     1.0 / 12};
   constexpr Real from =
-      std::numeric_limits<Real>::digits > 53 ? 16 : 10;  // the series' rest is below epsilon
+      std::numeric_limits<Real>::digits > 53 ? 16 : 10;  // the series' remainder is below epsilon
   Real shifted = 0;
   for (; x < from; x += 1) shifted += 1 / x;
   const Real z = x < 1e17 ? 1 / (x * x) : 0;
   return std::log(x) - Real(0.5) / x - z * polynomial(series, z) - shifted;
 }
 
-/// ψ near the zero that it has above 0, by Taylor's series there: the recurrence would leave no digit.
+/// ψ near its positive zero, by the Taylor series there: the recurrence would cancel all digits.
 TAPEDECK_DEVICE inline double digamma_near_zero(double x) {
   constexpr double zero = 1.4616321449683622, zero_low = 9.549995429965697e-17;
   constexpr double series[] = {
@@ -110,8 +110,8 @@ TAPEDECK_DEVICE inline double digamma_near_zero(double x) {
   return distance * polynomial(series, distance);
 }
 
-/// Below 0 by reflection, with the digits of long double: near a zero both parts are alike, and 2⁻⁶³ of them
-/// is kept.
+/// Below 0 by reflection in long double: near a zero both terms nearly cancel, which leaves an error of 2⁻⁶³
+/// of their size.
 TAPEDECK_DEVICE inline double digamma_of(double x) {
   if (x > 1.2 && x < 1.75) return digamma_near_zero(x);
   if (x > 0.0 || x != x) return digamma_positive(x);
@@ -146,8 +146,8 @@ TAPEDECK_DEVICE inline float digamma_of(float x) {
   return guarded<Digamma>(x);
 }
 
-/// A sum that keeps what its additions round off (Neumaier 1974, Zeitschrift für Angewandte Mathematik und
-/// Mechanik 54). For finite numbers.
+/// A compensated sum, which keeps the rounding errors of its additions (Neumaier 1974, Zeitschrift für
+/// Angewandte Mathematik und Mechanik 54). For finite numbers.
 template <class Real>
 struct ExactSum {
   Real sum = 0;
@@ -160,8 +160,8 @@ struct ExactSum {
   TAPEDECK_DEVICE Real value() const { return sum + lost; }
 };
 
-/// Hurwitz' zeta function for s > 1 and q > 0 by Euler's and Maclaurin's formula (DLMF 25.11.5), times unitˢ:
-/// Σ (unit / (q + k))ˢ, which has a size where the function itself would underflow.
+/// Hurwitz' zeta function for s > 1 and q > 0 by the Euler–Maclaurin formula (DLMF 25.11.5), times unitˢ: Σ
+/// (unit / (q + k))ˢ, which stays in range where the function itself would underflow.
 template <class Real>
 TAPEDECK_DEVICE inline Real zeta_positive(Real s, Real q, Real unit = 1) {
   constexpr Real epsilon = std::numeric_limits<Real>::epsilon() / 8;
@@ -212,8 +212,8 @@ TAPEDECK_DEVICE inline Real zeta_positive(Real s, Real q, Real unit = 1) {
 }
 
 /// Σ 1 / (q + k)ˢ for whole s and q < 0 that is not whole: the sum over all integers less the far side keeps
-/// the work bounded. For odd s the sides of a zero cancel: the digits of long double leave those of double
-/// but for a thousandth part of the neighbourhood of the zero, where 2⁻⁶³ of the larger side is kept.
+/// the work bounded. For odd s the two sides cancel near a zero: long double keeps double's precision except
+/// in a thousandth of the neighbourhood of the zero, where the error is 2⁻⁶³ of the larger side.
 TAPEDECK_DEVICE inline double zeta_below(double s, double q) {
   using Real = Wide;
   const Real above = Real(q) - std::floor(Real(q));
@@ -249,8 +249,8 @@ TAPEDECK_DEVICE inline Wide wide_lgamma(Wide x) {
 #endif
 }
 
-/// n! ζ(n + 1, x) for x > 0 where n! alone is no double: by logarithms, whose sum is small where the product
-/// is a double, with the digits of long double.
+/// n! ζ(n + 1, x) for x > 0 where n! alone overflows: by logarithms in long double, whose sum is small if the
+/// product is in double's range.
 TAPEDECK_DEVICE inline double factorial_times_zeta(double n, double x) {
   using Real = Wide;
   if (std::isinf(x)) return 0.0;
@@ -259,7 +259,7 @@ TAPEDECK_DEVICE inline double factorial_times_zeta(double n, double x) {
   return static_cast<double>(std::exp(logarithm + std::log(zeta_positive<Real>(s, x, x))));
 }
 
-/// The same for x < 0: the side of the nearer pole outgrows everything, or both sides of a half are alike.
+/// The same for x < 0: the side of the nearer pole dominates, or, at a half, both sides are equal.
 TAPEDECK_DEVICE inline double factorial_times_zeta_below(double n, double x) {
   const double above = x - std::floor(x);
   const double below = std::ceil(x) - x;

@@ -1,5 +1,5 @@
-// What is told of a tensor's values, of one block of them: always in doubles, in eight lanes, so that every
-// instruction set gives the same bits.
+// Statistics of one block of a tensor's values: always in doubles, in eight lanes, so that every instruction
+// set gives the same bits.
 #include <limits>
 #include <type_traits>
 
@@ -13,7 +13,7 @@ constexpr int lanes = 8;
 using Doubles = Wide<double, lanes>;
 using Masks = decltype(Doubles{} < Doubles{});  // 0 or -1 in each lane
 
-/// bool is read as the bytes that it is.
+/// bool is read as bytes.
 template <class T>
 struct Stored {
   using type = T;
@@ -23,7 +23,7 @@ struct Stored<bool> {
   using type = std::uint8_t;
 };
 
-/// Calls `block` with eight values, and again; those that are left over one by one, with `single`.
+/// Calls `block` with eight values, and again; the remainder one by one, with `single`.
 template <class T, class Block, class Single>
 TAPEDECK_INLINE void for_values(const T* values, std::int64_t count, const Block& block,
                                 const Single& single) {
@@ -115,7 +115,7 @@ void count_bins(const void* from, std::int64_t count, const BinScale& bins, std:
   }
 }
 
-/// One reading of the values in their own type: x − x is 0, or NaN.
+/// One pass over the values in their own type: x − x is 0, or NaN.
 template <class T>
 bool finite(const void* from, std::int64_t count) {
   constexpr int together = 4;  // so that no sum waits for the one before it

@@ -1,5 +1,5 @@
-// Trigonometric functions and error functions as vector code; where an argument is out of a function's range
-// here, the standard library's takes its place. Included by vector/*.cpp only, as math.h.
+// Trigonometric functions and error functions as vector code; outside a function's range here, the standard
+// library's function is used. Included by vector/*.cpp only, as math.h.
 #pragma once
 
 #include <numbers>
@@ -12,13 +12,13 @@ namespace {
 
 // ---- sin, cos ----
 
-/// Multiples of π/2 below this many are taken away exactly.
+/// Up to this many multiples of π/2 are subtracted exactly.
 constexpr double most_quarters = 0x1p20;
 // π/2 in parts: the first ones have so few bits that their products with a count of quarters are exact.
 constexpr double quarter_high = 0x1.921fb544p+0, quarter_middle = 0x1.0b4611a6p-34;
 constexpr double quarter_middle_and_rest = 0x1.0b4611a626331p-34, quarter_rest = 0x1.3198a2e037073p-69;
 
-/// x less the nearest multiple of π/2, and which one it is.
+/// x minus the nearest multiple of π/2, and the number of that multiple.
 template <class T>
 struct Quarters {
   std::int64_t count;
@@ -39,7 +39,7 @@ TAPEDECK_INLINE Quarters<float> quarters_of(float x) {
           static_cast<float>(fused(-n, quarter_middle_and_rest, fused(-n, quarter_high, wide)))};
 }
 
-/// The sine `turned` quarters of a circle further.
+/// The sine, `turned` quarter turns further.
 template <class T>
 TAPEDECK_INLINE T sine(T x, int turned) {
   using Bits = typename Format<T>::Bits;
@@ -92,7 +92,7 @@ struct Tan : Sin {
 
 // ---- hyperbolic functions ----
 
-/// e^|x| / 2, by way of e^(|x|/2), which does not overflow before its half does.
+/// e^|x| / 2 through e^(|x|/2), so that it overflows only if the result does.
 template <class T>
 TAPEDECK_INLINE T half_exp(T x) {
   const T root = exp_of(T(0.5) * std::fabs(x));
@@ -120,7 +120,7 @@ TAPEDECK_INLINE float asin_tail(float square) {
   return square * polynomial(square, 0.166666663181F, 0.0750009850115F, 0.0445981149555F, 0.0311152380102F,
                              0.0170820294747F, 0.0337991121091F);
 }
-/// asin(a) up to ½; beyond it asin(√((1 − a)/2)), for asin(a) is π/2 less twice that.
+/// asin(a) up to ½; beyond it asin(√((1 − a)/2)), because asin(a) is π/2 minus twice that.
 TAPEDECK_INLINE float arc_of(float a) {
   const float square = a <= 0.5F ? a * a : 0.5F * (1.0F - a);
   const float above = std::sqrt(square);
@@ -142,7 +142,7 @@ TAPEDECK_INLINE float acos_of(float x) {
 
 // ---- error functions, float32 ----
 
-/// A product, and what its rounding lost: that of x² would cost e^(x²) as many ulps as x² is large.
+/// A product and its rounding error; the error of x² alone would cost e^(x²) about x² ulps.
 struct Product {
   float value, lost;
 };
@@ -156,7 +156,7 @@ TAPEDECK_INLINE Product exact_product(float a, float b) {
   return {value, ((a_high * b_high - value) + (a_high * b_low + a_low * b_high)) + a_low * b_low};
 #endif
 }
-/// exp(−a²)·2⁶⁴, or with `half` exp(−a²/2)·2⁶⁴: normal numbers, where they are not below 2⁻¹⁹⁰.
+/// exp(−a²)·2⁶⁴, or with `half` exp(−a²/2)·2⁶⁴: normal numbers unless they are below 2⁻¹⁹⁰.
 TAPEDECK_INLINE float lifted_bell(float a, bool half) {
   const auto [square, lost] = exact_product(half ? -0.5F * a : -a, a);
   const auto [n, r] = reduce_exponent(square);
@@ -217,10 +217,9 @@ TAPEDECK_INLINE float erfinv_of(float x) {
   return std::fabs(x) == 1.0F ? std::copysign(std::numeric_limits<float>::infinity(), x) : value;
 }
 
-/// x·Φ(x) = max(x, 0) − |x|·Φ(−|x|), right to 5 ulp also where it is the tail alone, in which 1 + erf would
-/// cancel, and to 7 where Φ is subnormal (to 9 without fused multiply-adds). In two steps, for the whole
-/// chain of operations leaves arithmetic units waiting: a loop does the first for some elements, then the
-/// second.
+/// x·Φ(x) = max(x, 0) − |x|·Φ(−|x|), accurate to 5 ulp even in the tail, where 1 + erf would cancel, and to 7
+/// where Φ is subnormal (9 without fused multiply-adds). In two steps, because one long dependency chain
+/// leaves arithmetic units idle: a loop does the first step for some elements, then the second.
 ///
 /// Φ(−a) is exp(−a²/2) times N(a)/D(a), fitted on [0, 14.5] for the least relative error (6.2e-9). With
 /// a² = r − n·2·ln 2 the other factor is 2ⁿ·exp(−r/2), and that is (q − r) / (q + r) with an even q(r): both
@@ -231,7 +230,7 @@ struct Gelu {
     float rest;  ///< r
     float top;   ///< N(a)·2ⁿ⁺⁶⁴
   };
-  /// |x| up to where nothing of the tail is left; of a NaN that, too, for the other summand is one.
+  /// |x|, clamped where the tail vanishes; for NaN the clamp, too, because the other summand is NaN.
   TAPEDECK_INLINE static float size_of(float x) {
     const std::uint32_t bits = bits_of(x) & 0x7fffffffU, most = bits_of(14.5F);
     return std::bit_cast<float>(bits < most ? bits : most);
@@ -243,7 +242,7 @@ struct Gelu {
     // The square of the upper half of a's digits is exact.
     const float high = std::bit_cast<float>(bits_of(a) & 0xfffff000U), square = high * high;
     const float shifted = fused(square, -0.5F * F::log2_e, shift), n = shifted - shift;
-    // 2·ln 2 to one float: N and D were fitted with the factor that it is off.
+    // 2·ln 2 rounded to float: the fit of N and D includes its error.
 #ifdef TAPEDECK_FUSES
     const float reduced = fused(n, 0x1.62e43p+0F, square);
 #else
@@ -259,10 +258,10 @@ struct Gelu {
     const float q = fused(square, fused(square, -0.000345746931169F, 0.0833330880622F), 4.0F);
     const float denominator =
         polynomial(a, 95.9169523426F, 160.85351356F, 115.708667868F, 45.2600926204F, 9.84197894344F + a);
-    // Four times the tail, so that neither it nor a quarter of x loses much where they are subnormal.
+    // Four times the tail, so that neither it nor a quarter of x loses many digits when subnormal.
     constexpr std::uint32_t lift = 62U << Format<float>::mantissa_bits;
     const float tail = parts.top * (q - r) / std::bit_cast<float>(bits_of(denominator * (q + r)) + lift);
-    return fused(-0.25F * a, tail, x < 0.0F ? x * 0.0F : x);  // −∞·0 is no number
+    return fused(-0.25F * a, tail, x < 0.0F ? x * 0.0F : x);  // −∞·0 is NaN
   }
   TAPEDECK_INLINE static float apply(float x) {
     return second(x, first(x));
@@ -274,7 +273,7 @@ TAPEDECK_INLINE float gelu_of(float x) {
 
 constexpr float normal_tail_vanishes = 14.4F;
 
-/// Φ(x) + x·φ(x), the slope of x·Φ(x), right to some ulp of the larger part.
+/// Φ(x) + x·φ(x), the slope of x·Φ(x), accurate to a few ulp of the larger part.
 TAPEDECK_INLINE float gelu_slope_of(float x) {
   constexpr float highest_density = 0.398942280F;  // 1/√(2π)
   float a = std::fabs(x);
@@ -285,7 +284,7 @@ TAPEDECK_INLINE float gelu_slope_of(float x) {
 
 // ---- atan, atan2, float32 ----
 
-/// The angle of the point (x, y): atan of a ratio up to 1, by a polynomial fitted likewise (2.4e-9), turned
+/// The angle of the point (x, y): atan of a ratio up to 1, by a polynomial fitted likewise (2.4e-9), rotated
 /// to its octant.
 TAPEDECK_INLINE float atan2_of(float y, float x) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -309,7 +308,7 @@ TAPEDECK_INLINE float atan2_of(float y, float x) {
 
 // ---- fmod, float32 ----
 
-/// The remainder of x / y with the sign of x, exact: a double holds the products that arise.
+/// The remainder of x / y with the sign of x, exact: the products fit in a double.
 struct Fmod {
   static constexpr double most = 0x1p29;  ///< quotient
   TAPEDECK_INLINE static bool fits(float x, float y) {
@@ -325,7 +324,7 @@ struct Fmod {
 
 // ---- pow, float32 ----
 
-/// xʸ = 2^(y·log₂|x|) in double, right to 0.54 ulp, where x is neither zero nor infinite and y is finite.
+/// xʸ = 2^(y·log₂|x|) in double, right to 0.54 ulp, for finite non-zero x and finite y.
 struct Power {
   TAPEDECK_INLINE static bool fits(float x, float y) {
     constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -355,7 +354,7 @@ struct Power {
     return std::bit_cast<double>(bits_of(p) + (bits_of(shifted) << F::mantissa_bits));
   }
   TAPEDECK_INLINE static float apply(float x, float y) {
-    constexpr double most = 160.0;  // 2^±160 is no float32
+    constexpr double most = 160.0;  // 2^±160 is outside float32's range
     double exponent = static_cast<double>(y) * log2_of(std::fabs(static_cast<double>(x)));
     exponent = exponent > most ? most : exponent;
     exponent = exponent < -most ? -most : exponent;

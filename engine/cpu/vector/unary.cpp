@@ -13,8 +13,8 @@ namespace functions_of_one {
 TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_ONE)
 }  // namespace functions_of_one
 
-/// unary_loop of an F that does not fit all arguments, or is quicker for those that fit: blocks that hold
-/// others are gone through again.
+/// unary_loop for an F that does not support all arguments, or is faster for some: blocks with others are
+/// processed again.
 template <class T, class F>
 void guarded_loop(const void* a, std::int64_t a_step, void* out, std::int64_t count) {
   using Flag = typename Format<T>::Bits;  // of the elements' size, so that flags are vectors as they are

@@ -8,8 +8,7 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-/// A result may be written where its own operand stands, and nowhere else in what is read: iterations do not
-/// depend on each other.
+/// A result may overwrite its own operand, but no other input: iterations do not depend on each other.
 template <class T, class Rule, std::size_t... k>
 void run_rule(const UpdateArrays& arrays, const double* numbers, std::int64_t count,
               std::index_sequence<k...>) {

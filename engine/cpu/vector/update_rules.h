@@ -1,6 +1,6 @@
-// The rules of optimisers, element by element. Each is an object made of the call's numbers, which are the
-// same for all elements; it changes a value and its slots by a gradient. engine/optim/rules.cpp has the
-// formulas' sources. Included by vector/update.cpp and cuda/loops/update.cu, inside the namespace of an
+// The rules of optimisers, element by element. Each is an object constructed from the call's numbers, which
+// are the same for all elements; it updates a value and its slots by a gradient. engine/optim/rules.cpp has
+// the formulas' sources. Included by vector/update.cpp and cuda/loops/update.cu, inside the namespace of an
 // instruction set.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-/// The numbers of a call, one after the other.
+/// Reads the numbers of a call in order.
 template <class T>
 struct Numbers {
   const double* next;

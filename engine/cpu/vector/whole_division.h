@@ -1,7 +1,6 @@
-// Quotients and remainders of 64-bit whole numbers. Below 2⁵¹ they go by float64, which vectors divide: a
-// quotient that is not whole is further from the next whole number than the rounding reaches, and what it
-// takes back to whole numbers are two additions, which every instruction set has. Included by
-// vector/binary.cpp only.
+// Quotients and remainders of 64-bit whole numbers. Below 2⁵¹ they use float64, which has vector division: a
+// quotient that is not whole is further from the next whole number than rounding reaches, and two additions,
+// which every instruction set has, convert it back. Included by vector/binary.cpp only.
 #pragma once
 
 #include <bit>
@@ -20,7 +19,7 @@ constexpr WholeBits whole_limit = WholeBits{1} << (whole_range - 1);
 constexpr double whole_base = 0x1.8p52;  ///< x + this holds the nearest whole number in its low bits
 constexpr auto whole_bits = std::bit_cast<WholeBits>(whole_base);
 
-// Of numbers in that range.
+// For numbers in that range.
 TAPEDECK_INLINE double number(Whole x) {
   return std::bit_cast<double>(static_cast<WholeBits>(x) + whole_bits) - whole_base;
 }

@@ -1,5 +1,5 @@
-// Vectors of a fixed number of lanes, whatever the registers' width: in one register where the instruction
-// set has one as wide, else in halves. (GCC keeps vectors that are wider than a register in memory.) Included
+// Vectors with a fixed number of lanes, whatever the registers' width: in one register if the instruction set
+// has one that wide, else in halves. (GCC keeps vectors that are wider than a register in memory.) Included
 // by vector/*.cpp only.
 #pragma once
 
@@ -20,7 +20,7 @@ constexpr int register_bytes = 32;
 constexpr int register_bytes = 16;
 #endif
 
-/// What `+` and the like do in each lane, and in each half.
+/// Arithmetic per lane, and per half.
 template <class Half>
 struct Halves {
   Half low, high;
@@ -113,7 +113,7 @@ TAPEDECK_INLINE void store(const V& vector, T* to) {
     std::memcpy(to, &vector, sizeof vector);
   }
 }
-/// The numbers as those of the vector, doubles.
+/// Converts the numbers to the vector's doubles.
 template <class V, class T>
 TAPEDECK_INLINE void load_converted(V& vector, const T* from) {
   constexpr auto lanes = sizeof(V) / sizeof(lane(vector, 0));
@@ -142,7 +142,7 @@ TAPEDECK_INLINE void load_converted(V& vector, const T* from) {
   }
 }
 
-/// Lane by lane, or of two numbers: the first where the mask says so, else the second.
+/// Per lane, or of two numbers: the first where the mask is set, else the second.
 template <class Mask, class V>
 TAPEDECK_INLINE V pick(const Mask& mask, const V& a, const V& b) {
   if constexpr (in_halves<V>)

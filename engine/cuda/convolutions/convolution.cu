@@ -6,10 +6,10 @@
 namespace tapedeck::cuda {
 namespace {
 
-/// Values of unfolded images that are worked on at once: they stay in a large GPU's cache.
+/// Values of unfolded images processed at once: they stay in a large GPU's L2 cache.
 constexpr std::int64_t most_unfolded = 1 << 23;
 
-/// Channels side by side, which move at once.
+/// Contiguous channels, which move at once.
 template <class T>
 struct alignas(16) Pack {
   static constexpr std::int64_t channels = 16 / sizeof(T);
@@ -71,7 +71,7 @@ __global__ void fold(Windows<Index> w, Index taps, Index first, Index pixels, In
 struct Form {
   std::int64_t pixels, taps;
   std::int64_t row_in, row_out;  ///< channels of a pixel
-  std::int64_t filter_row;       ///< how far the filter's rows lie apart
+  std::int64_t filter_row;       ///< the distance of the filter's rows
 
   explicit Form(const ConvolutionSize& s)
       : pixels(output_pixels(s)),
@@ -93,11 +93,11 @@ bool is_pointwise(const ConvolutionSize& s) {
          s.before == kernels::Extent2{0, 0} && s.input == s.output;
 }
 
-/// Rows of taps, as they stand in the input or unfolded.
+/// Rows of taps, in the input itself or unfolded.
 template <class T>
 struct Rows {
   T* first;
-  std::int64_t row, group;  ///< how far rows and groups lie apart
+  std::int64_t row, group;  ///< the distances of rows and groups
 };
 
 /// Calls `f(first pixel, pixels, rows)` for one block of output pixels after another.
@@ -116,7 +116,7 @@ void for_blocks(const ConvolutionSize& size, const T* pointwise, F&& f) {
   }
 }
 
-/// Calls `f(size, T*)`, with packs for values where the channels and their places in memory let it.
+/// Calls `f(size, T*)`, with packs of values if the number and alignment of channels permit.
 template <class T, class F>
 void in_packs(ConvolutionSize size, const T* image, F&& f) {
   if (size.channels_in % Pack<T>::channels != 0 ||
@@ -230,7 +230,7 @@ bool is_depthwise(const ConvolutionSize& s) {
   return s.channels_in == 1 && s.groups > 1;
 }
 
-/// Calls `f(T{})` where there is something to multiply; else the sums, `count` of them, are 0.
+/// Calls `f(T{})` if there is something to multiply; else sets the `count` sums to 0.
 template <class F>
 void with_floating(const char* name, DType dtype, const ConvolutionSize& s, std::int64_t count, void* out,
                    F&& f) {

@@ -51,7 +51,7 @@ __global__ void channels_input_gradient(Windows<Index> w, Index count, Index pos
   }
 }
 
-/// Of place (i, j) of the filters: the products of the gradients with what stood under it.
+/// Of place (i, j) of the filters: the products of the gradients with the inputs under it.
 template <class T, class Index>
 struct FilterTerm {
   Windows<Index> w;

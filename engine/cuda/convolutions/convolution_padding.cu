@@ -1,5 +1,4 @@
-// Convolutions by their definition where a number is not finite: a zero of the padding times infinity would
-// be NaN.
+// Convolutions by their definition for non-finite values: a zero of the padding times infinity would be NaN.
 #include "engine/cuda/convolutions/convolution_windows.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/memory.h"

@@ -1,4 +1,4 @@
-// The places of a convolution's windows on a device. Included by convolution*.cu.
+// Index computations for a convolution's windows on a device. Included by convolution*.cu.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tapedeck::cuda {
 
-/// As ConvolutionSize. Index: std::int32_t where all places fit.
+/// As ConvolutionSize. Index: std::int32_t if all indices fit.
 template <class Index>
 struct Windows {
   Divisor<Index> input[2], kernel[2], output[2], stride[2];
@@ -27,7 +27,7 @@ struct Windows {
         channels_in(s.channels_in),
         channels_out(s.channels_out) {}
 
-  /// A pixel of all images, under which a window stands.
+  /// The position of a window: a pixel of all images.
   struct Pixel {
     Index image, row, column;
   };
@@ -41,8 +41,8 @@ struct Windows {
     const Index x = of.column * stride[1] + j * dilation[1] - before[1];
     return y >= 0 && y < input[0] && x >= 0 && x < input[1] ? (of.image * input[0] + y) * input[1] + x : -1;
   }
-  /// The output's row (axis 0) or column whose window has its place `i` over row or column `place` of the
-  /// input; −1 where there is none.
+  /// The output's row (axis 0) or column whose window covers row or column `place` of the input with its
+  /// element `i`; −1 if there is none.
   __device__ Index over(int axis, Index place, Index i) const {
     const Index from = place + before[axis] - i * dilation[axis];
     if (from < 0) return -1;
@@ -51,7 +51,7 @@ struct Windows {
   }
 };
 
-/// Calls `f(windows)`; `more`: what else is counted.
+/// Calls `f(windows)`; `more`: a further count that Index must hold.
 template <class F>
 void with_windows(const kernels::ConvolutionSize& s, std::int64_t more, F&& f) {
   const auto reach = [&s](std::size_t axis) {
@@ -76,7 +76,7 @@ inline std::int64_t output_pixels(const kernels::ConvolutionSize& s) {
   return s.batch * s.output[0] * s.output[1];
 }
 
-/// Convolutions of single channels, each of which has filters of its own. For float and double.
+/// Depthwise convolutions: each channel has its own filters. For float and double.
 template <class T>
 void depthwise_convolution(const kernels::ConvolutionSize& size, const T* input, const T* filter, T* out);
 template <class T>
@@ -86,9 +86,8 @@ template <class T>
 void depthwise_filter_gradient(const kernels::ConvolutionSize& size, const T* input, const T* gradient,
                                T* out);
 
-/// What a product with unfolded images has made of the padding's zeros and numbers that are not finite is put
-/// right: nothing meets the padding. For float and double; where a filter is finite, and where no element of
-/// its gradient is NaN, they change nothing.
+/// Corrects the products of the padding's zeros with non-finite values that a product with unfolded images
+/// includes. For float and double; no effect if the filter is finite, or no element of its gradient is NaN.
 template <class T>
 void repair_convolution(const kernels::ConvolutionSize& size, const T* input, const T* filter, T* out);
 template <class T>

@@ -78,7 +78,7 @@ __device__ bool is_nan(T value) {
     return false;
 }
 
-/// What of an output element's window is written.
+/// What is written for an output element's window.
 enum class Wanted { largest, number, value, position };
 
 /// `number`: which place of the whole window, counted from 0, the first largest value has; -1 where the
@@ -125,7 +125,7 @@ __device__ T add(T a, T b) {
     return a + b;
 }
 
-/// Each place of the input looks at the windows that contain it, in their order.
+/// Each input element adds the windows that contain it, in order.
 template <class T, class Index>
 __global__ void scatter_to_largest(Pools<Index> s, std::int64_t count, const Index* numbers,
                                    const T* gradient, T* out) {

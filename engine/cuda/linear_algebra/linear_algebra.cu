@@ -1,6 +1,6 @@
-// Cholesky's decomposition, LU, and what is made of it. The triangles of a row-major matrix are the other
-// triangles of cuSOLVER's, which is its transpose; and A·X = B is to it Xᵀ·Aᵀ = Bᵀ, which it solves from the
-// right. So only a matrix whose rows are exchanged has to be transposed, when it is copied.
+// Cholesky's decomposition, LU, and what is computed from it. The triangles of a row-major matrix are the
+// other triangles of cuSOLVER's, which is its transpose; and A·X = B is to it Xᵀ·Aᵀ = Bᵀ, which it solves
+// from the right. So only a matrix whose rows are exchanged has to be transposed, when it is copied.
 #include <cmath>
 #include <limits>
 
@@ -9,7 +9,7 @@
 #include "engine/cuda/launch.h"
 #include "engine/cuda/linear_algebra/matrix_layouts.h"
 #include "engine/cuda/linear_algebra/solvers.h"
-#include "engine/cuda/loops/flaws.h"
+#include "engine/cuda/loops/matrix_failures.h"
 
 namespace tapedeck::cuda {
 namespace {
@@ -147,7 +147,7 @@ __global__ void zero_diagonal_kernel(std::int64_t count, std::int64_t n, const T
   }
 }
 
-/// The LU of a batch of matrices, column-major, in memory of its own.
+/// The LU of a batch of matrices, column-major, in separate memory.
 template <class T>
 struct Lu {
   std::int64_t count, n;
@@ -194,11 +194,11 @@ struct Lu {
 
 /// For matrices a of n × n and right sides of n × m.
 void solve_by_lu(DType dtype, std::int64_t count, std::int64_t n, std::int64_t m, bool transposed,
-                 const void* a, const void* b, void* x, const FlawText& text) {
+                 const void* a, const void* b, void* x, const FailureText& text) {
   if (count == 0 || n == 0) return;
   visit_real(dtype, [&]<class T>(T) {
     const Lu<T> lu(count, n, a);
-    report_flaws(count, lu.info, text);
+    report_failures(count, lu.info, text);
     if (m == 0) return;
     lu.solve(transposed, m, static_cast<const T*>(b), static_cast<T*>(x));
     launch("spread_nan", grid_of_rows(count, n * n), spread_nan_kernel<T>, count, n, n * m,
@@ -222,7 +222,7 @@ void make_determinants(const Matrices& of, const void* a, void* out, void* log) 
 
 }  // namespace
 
-std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l, const FlawText& text) {
+std::optional<MatrixFailure> cholesky(const Matrices& of, const void* a, void* l, const FailureText& text) {
   const std::int64_t n = of.rows;
   if (of.count == 0 || n == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
@@ -236,13 +236,13 @@ std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l, c
   return {};
 }
 
-std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
-                             const FlawText& text) {
+std::optional<MatrixFailure> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                                const FailureText& text) {
   const std::int64_t n = of.rows;
   if (of.count == 0 || n == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
     const Lu<T> lu(of.count, n, a);
-    report_flaws(of.count, lu.info, text);
+    report_failures(of.count, lu.info, text);
     copy_transposed<T>(of.count, n, n, {lu.packed, n, n * n}, {static_cast<T*>(packed), n, n * n});
     if (orders == DType::int64)
       copy_within(lu.orders, order, bytes_of(of.count * n, sizeof(std::int64_t)));
@@ -252,27 +252,27 @@ std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DT
   return {};
 }
 
-std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out,
-                                  const FlawText& text) {
+std::optional<MatrixFailure> inverse(const Matrices& of, bool transposed, const void* a, void* out,
+                                     const FailureText& text) {
   solve_by_lu(of.dtype, of.count, of.rows, of.rows, transposed, a, nullptr, out, text);
   return {};
 }
 
-std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
-                                const FlawText& text) {
+std::optional<MatrixFailure> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
+                                   const FailureText& text) {
   solve_by_lu(of.dtype, of.count, of.rows, of.columns, transposed, a, b, x, text);
   return {};
 }
 
-std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
-                                           const void* b, void* x, const FlawText& text) {
+std::optional<MatrixFailure> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
+                                              const void* b, void* x, const FailureText& text) {
   const std::int64_t n = of.rows, m = of.columns;
   if (of.count == 0 || n == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
     const Scratch info(bytes_of(of.count, sizeof(int)));
     launch("triangular_solve", grid_of_rows(of.count, n), zero_diagonal_kernel<T>, of.count, n,
            static_cast<const T*>(a), info.as<int>());
-    report_flaws(of.count, info.as<int>(), text);
+    report_failures(of.count, info.as<int>(), text);
     if (m == 0) return;
     copy_within(b, x, bytes_of(of.count * n * m, sizeof(T)));
     solve_from_the_right(of.count, m, n, {.lower = !lower, .unit = false, .transposed = transposed},

@@ -1,5 +1,5 @@
-// Between row-major tensors and the column-major matrices of cuBLAS and cuSOLVER: to those, a row-major
-// matrix is its transpose.
+// Conversions between row-major tensors and the column-major matrices of cuBLAS and cuSOLVER, for which a
+// row-major matrix is its transpose.
 #pragma once
 
 #include <cstddef>
@@ -22,31 +22,31 @@ inline std::size_t bytes_of(std::int64_t count, std::size_t size) {
 }
 void copy_within(const void* from, void* to, std::size_t bytes);
 
-/// `count` matrices whose rows lie `stride` values apart, and they themselves `step`.
+/// `count` matrices, `step` values apart, whose rows are `stride` values apart.
 template <class T>
 struct Layout {
   T* values;
   std::int64_t stride, step;
 };
 
-/// to = fromᵀ for each of `count` matrices rows × columns. Where they are not nullptr: `divisors`, one for
-/// each matrix, of which NaN gives zeros; `factors`, one for each row of from.
+/// to = fromᵀ for each of `count` matrices rows × columns. If not nullptr: `divisors`, one per matrix, where
+/// NaN gives zeros; `factors`, one per row of from.
 template <class T>
 void copy_transposed(std::int64_t count, std::int64_t rows, std::int64_t columns, Layout<const T> from,
                      Layout<T> to, const T* divisors = nullptr, const T* factors = nullptr);
 
-/// The largest size of a value of each matrix of `size` values, and 1 where all are 0; NaN where one is not
-/// finite. `lower`: only the lower triangle counts, of matrices of `columns` columns.
+/// The largest magnitude in each matrix of `size` values, 1 if all are 0; NaN if one is not finite. `lower`:
+/// considers only the lower triangle, of matrices with `columns` columns.
 template <class T>
 void find_scales(std::int64_t count, std::int64_t size, std::int64_t columns, bool lower, const T* values,
                  T* scales);
-/// to = from / scale, and 0 where the scale is NaN.
+/// to = from / scale, or 0 if the scale is NaN.
 template <class T>
 void divide_by_scales(std::int64_t count, std::int64_t size, const T* from, const T* scales, T* to);
 /// values·scale, in place.
 template <class T>
 void multiply_by_scales(std::int64_t count, std::int64_t size, const T* scales, T* values);
-/// NaN instead of the values of matrices whose scale is NaN.
+/// Sets the values of matrices whose scale is NaN to NaN.
 template <class T>
 void set_nan_by_scales(std::int64_t count, std::int64_t size, const T* scales, T* values);
 
@@ -58,8 +58,8 @@ struct Vectors {
   std::int64_t length;
   std::int64_t vector, element, step;
 };
-/// 1 or −1, by kernels::leading_share; NaN where the matrix's scale is. Of vectors from number `first` on;
-/// `signs` has room for all of `row` signs of a matrix.
+/// 1 or −1, by kernels::leading_share; NaN if the matrix's scale is. For vectors from number `first` on;
+/// `signs` has room for `row` signs per matrix.
 template <class T>
 void find_signs(std::int64_t count, const Vectors<T>& of, std::int64_t first, const T* scales,
                 std::int64_t row, T* signs);

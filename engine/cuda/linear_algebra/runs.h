@@ -1,4 +1,4 @@
-// How the matrices of a batch, given one by one, make batches whose matrices lie equally far apart.
+// Groups the matrices of a batch, given one by one, into runs of equally spaced matrices.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Run {
   T* of(MatrixList list) const {
     return list.empty() ? nullptr : static_cast<T*>(const_cast<void*>(list[static_cast<std::size_t>(first)]));
   }
-  /// How many elements of T lie between the starts of the run's matrices; 0 of one alone.
+  /// The distance in elements of T between the starts of the run's matrices; 0 for a single one.
   template <class T>
   std::int64_t step_of(MatrixList list) const {
     if (list.empty() || count < 2) return 0;
@@ -30,8 +30,8 @@ struct Run {
   }
 };
 
-/// Every matrix of the `count` is in one run; in a run those of each list lie equally far apart, and never
-/// before one another. Two axes of a tensor give as many runs as the shorter one is long.
+/// Each of the `count` matrices is in one run; in a run the matrices of each list are equally spaced in
+/// ascending order. Two axes of a tensor give as many runs as the shorter axis is long.
 std::vector<Run> runs_of(std::int64_t count, std::initializer_list<MatrixList> lists);
 
 }  // namespace tapedeck::cuda

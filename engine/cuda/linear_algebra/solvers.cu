@@ -58,7 +58,7 @@ class Workspace {
         host_(on_host > 0 ? new std::byte[on_host * static_cast<std::size_t>(calls)] : nullptr) {}
   ~Workspace() {
     if (!host_) return;
-    // A stream that refuses this is lost, and then nobody knows when the memory may go.
+    // A stream that fails here is lost, and then it is unknown when the memory may be freed.
     cudaLaunchHostFunc(
         stream_.handle, [](void* memory) { delete[] static_cast<std::byte*>(memory); }, host_);
     stream_.note_work();
@@ -202,7 +202,7 @@ void factor_qr(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t 
                                             taus, type_of<T>, &on_device, &on_host),
                 "qr");
   const Workspace room(on_device, on_host, count);
-  const Scratch info(sizeof(int));  // it tells of wrong arguments alone
+  const Scratch info(sizeof(int));  // it reports only wrong arguments
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgeqrf(with.handle, with.params, m, n, type_of<T>, a + i * step, m, type_of<T>,
                                    taus + i * std::min(m, n), type_of<T>, room.on_device(), room.device_bytes,
@@ -233,7 +233,7 @@ void factor_symmetric(bool vectors, std::int64_t count, std::int64_t n, T* a, T*
   const Solver with = solver();
   const cusolverEigMode_t mode = vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
   if (goes_together(count, n, most_rotated)) {
-    // By rotations, which the library sorts where nobody asks for something else.
+    // By rotations, which the library sorts by default.
     struct Parameters {
       syevjInfo_t handle = nullptr;
       Parameters() { check_library(cusolverDnCreateSyevjInfo(&handle), "symmetric_eigen"); }
@@ -281,7 +281,7 @@ void rotate_singular(std::int64_t count, std::int64_t m, std::int64_t n, T* a, T
   } parameters;
   const Solver with = solver();
   const cusolverEigMode_t mode = to.u ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
-  // The library (12.0) writes vectors that nobody has asked for, too.
+  // The library (12.0) also writes vectors that were not requested.
   const Scratch unasked_u(to.u ? 0 : static_cast<std::size_t>(count * m * m) * sizeof(T)),
       unasked_v(to.v ? 0 : static_cast<std::size_t>(count * n * n) * sizeof(T));
   T* const u = to.u ? to.u : unasked_u.as<T>();
@@ -317,7 +317,7 @@ void factor_singular(std::int64_t count, std::int64_t m, std::int64_t n, bool fu
                                             type_of<T>, &on_device, &on_host),
                 "svd");
   const Workspace room(on_device, on_host, count);
-  const Scratch info(sizeof(int));  // as on the CPU, what has not converged is as near as it has come
+  const Scratch info(sizeof(int));  // as on the CPU, an iteration that did not converge gives its last values
   const std::int64_t size_of_u = to.u ? m * (full ? m : n) : 0, size_of_v = to.u ? n * n : 0;
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgesvd(with.handle, with.params, job, job, m, n, type_of<T>, a + i * m * n, m,

@@ -1,4 +1,4 @@
-// Copies between layouts whose neighbours differ, such as a matrix and its transpose.
+// Copies between layouts with different innermost axes, such as a matrix and its transpose.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace tapedeck::cuda {
 
-/// Rows and columns of a tile: the lanes of a warp read as many of the source's neighbours as it has rows.
+/// Rows and columns of a tile: the lanes of a warp read one column of it, which is contiguous in the source.
 constexpr int plane_tile = 32;
 constexpr int plane_width = 2 * plane_tile;
-constexpr int plane_rows = 8;  ///< that a block's threads move at a time
+constexpr int plane_rows = 8;  ///< moved by a block's threads at a time
 
-/// Matrices whose rows are contiguous in the target, and whose columns are in the source. The other axes
-/// count the matrices.
+/// Matrices whose rows are contiguous in the target, and whose columns are contiguous in the source. The
+/// other axes enumerate the matrices.
 struct Planes {
   Walk<2> matrices;             ///< offsets of their first elements, in source and target
   std::uint32_t rows, columns;  ///< of the target
@@ -22,7 +22,7 @@ struct Planes {
   std::uint32_t down, across;   ///< tiles
 };
 
-/// As planes, a copy that is at least half a tile wide both ways; nothing where it is none.
+/// A copy as planes if both extents are at least half a tile; else nullopt.
 inline std::optional<Planes> planes_of(const Walk<2>& walk) {
   if (walk.stride[0][1] != 1 || walk.stride[0][0] == 1 || walk.extent[0].value < plane_tile / 2) return {};
   int down = 1;
@@ -47,9 +47,9 @@ inline std::optional<Planes> planes_of(const Walk<2>& walk) {
   return planes;
 }
 
-/// A block brings a tile to shared memory along the source's neighbours, and from there along the target's; a
-/// thread reads all of its part before it writes any. The tiles' rows are one element longer, so that a
-/// column of them lies in as many banks as it has rows.
+/// A block loads a tile into shared memory in the source's order and stores it in the target's order; a
+/// thread issues all of its loads before its stores. The tile's rows are padded by one element, so that a
+/// column has no bank conflicts.
 template <class T>
 __global__ void transpose_kernel(const T* source, T* target, Planes planes) {
   __shared__ T tile[plane_width][plane_tile + 1];

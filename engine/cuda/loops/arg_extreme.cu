@@ -1,4 +1,4 @@
-// Where the extreme values stand: the answer is the same in whatever order they are looked at.
+// The positions of extreme values: the result does not depend on the order of comparison.
 #include <bit>
 
 #include "engine/cuda/kernels.h"

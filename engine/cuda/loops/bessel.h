@@ -1,6 +1,6 @@
 // Bessel functions of the orders 0 and 1 for GPUs, under the names of cpu/loops/bessel.h, whose library does
-// not run there. Right to some 1e-15 of the value; those of the first and second kind, which are CUDA's, to
-// some 1e-15 of their amplitude.
+// not run there. Accurate to about 1e-15 of the value; those of the first and second kind, which are CUDA's,
+// to about 1e-15 of their amplitude.
 #pragma once
 
 #include <math.h>
@@ -49,7 +49,7 @@ TAPEDECK_DEVICE inline double bessel_i(int order, bool scaled, double x) {
   } else {
     value = hankel_series(order, -size) / (std::sqrt(2.0 * std::numbers::pi) * std::sqrt(size));
     const double half =
-        scaled ? 1.0 : std::exp(0.5 * size);  // the whole may overflow where the result does not
+        scaled ? 1.0 : std::exp(0.5 * size);  // the exponential may overflow where the result does not
     value = value * half * half;
   }
   return order == 1 ? std::copysign(value, x) : value;

@@ -111,7 +111,7 @@ TAPEDECK_INLINE std::uint16_t convert(From x, Half<Format>) {
     return Format::from_float(to_float_odd(static_cast<double>(x)));
 }
 
-/// One value where it is given by value, else where they stand.
+/// A single value passed by value, else values in memory.
 struct CastSource {
   const void* data;
   bool given;

@@ -1,5 +1,5 @@
-// Sums over all values of each channel of outer × channels × inner arrays: parts first, and then the parts,
-// in an order that depends on the shape alone.
+// Sums over all values of each channel of outer × channels × inner arrays: first within parts, then over the
+// parts, in an order that depends only on the shape.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,7 @@
 
 namespace tapedeck::cuda {
 
-/// How the values of the channels are cut. A block takes `tile` channels that stand side by side, and so many
-/// values of each.
+/// How the channels' values are divided. A block takes `tile` adjacent channels and `values` values of each.
 struct ChannelParts {
   static constexpr int threads = 256;
   static constexpr std::int64_t enough_blocks = 1024;  ///< for the processors of a large GPU
@@ -47,7 +46,7 @@ struct ChannelParts {
   }
 };
 
-/// What a thread of a part works on.
+/// A thread's share of a part.
 template <class Index>
 struct ChannelLane {
   Index channels;
@@ -73,8 +72,8 @@ struct ChannelLane {
     return (outer * channels + channel) * inner + (value - outer * inner);
   }
   __device__ bool writes() const { return static_cast<int>(threadIdx.x) < tile && channel < channels; }
-  /// The sum over the threads of the same channel, for all of them. `shared` has room for a value of each
-  /// thread.
+  /// The sum over the threads of the same channel, returned to all of them. `shared` has room for a value of
+  /// each thread.
   __device__ double sum(double value, double* shared) const {
     const int thread = static_cast<int>(threadIdx.x);
     shared[thread] = value;

@@ -1,4 +1,4 @@
-// The places where something holds, one behind the other in their order.
+// Stream compaction: the indices at which a predicate holds, in order.
 #pragma once
 
 #include "engine/cuda/launch.h"
@@ -8,7 +8,7 @@ namespace tapedeck::cuda {
 constexpr int compact_threads = 256;
 constexpr std::int64_t least_compact_part = 2048, most_compact_parts = 2048;
 
-/// Places from 0 to count − 1, in parts that a block each works on.
+/// Indices from 0 to count − 1, in parts with a block each.
 struct CompactParts {
   std::int64_t count, part, parts;
 
@@ -36,7 +36,7 @@ __device__ inline unsigned long long block_sum(unsigned long long value) {
   return result;
 }
 
-/// How many places of each part `holds(place)` is true of.
+/// Counts the indices of each part for which `holds(place)` is true.
 template <class Holds>
 __global__ void count_parts_kernel(CompactParts of, Holds holds, std::int64_t* counts) {
   const std::int64_t begin = blockIdx.x * of.part;
@@ -47,7 +47,7 @@ __global__ void count_parts_kernel(CompactParts of, Holds holds, std::int64_t* c
   if (threadIdx.x == 0) counts[blockIdx.x] = static_cast<std::int64_t>(found);
 }
 
-/// Calls `write(place, number, holds)` for each place; `number`: of places up to this one where it holds.
+/// Calls `write(place, number, holds)` for each index; `number`: how many indices up to this one hold.
 template <class Holds, class Write>
 __global__ void number_places_kernel(CompactParts of, Holds holds, Write write, const std::int64_t* counts) {
   constexpr int warps = compact_threads / 32;

@@ -62,7 +62,7 @@ __global__ void pick_kernel(const T* values, std::int64_t rows, std::int64_t cou
     out[i] = values[i * count + indices[i]];
 }
 
-/// Whether a row with the same number stands further on is asked for each row: for few rows.
+/// Checks for each row whether a later row has the same number: for few rows.
 template <class T>
 __global__ void scatter_kernel(const T* source, const std::int64_t* numbers, std::int64_t count,
                                std::int64_t words, T* target) {
@@ -75,7 +75,7 @@ __global__ void scatter_kernel(const T* source, const std::int64_t* numbers, std
 }
 
 // Of many rows a hash table says which is the last one of each number: slots of a number and of a row, both
-// −1 where nothing stands.
+// −1 where there is none.
 __global__ void claim_kernel(const std::int64_t* numbers, std::int64_t count, unsigned long long* keys,
                              int* rows, std::uint32_t mask, std::uint32_t* slots) {
   constexpr unsigned long long none = ~0ULL;
@@ -236,7 +236,7 @@ void scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t 
 
 std::optional<BadIndex> check_indices(DType dtype, const void* indices, std::int64_t count, std::int64_t low,
                                       std::int64_t high, std::int64_t* out, const std::string& what) {
-  if (low >= high && count > 0) {  // nothing is inside, which kernels behind this one take for granted
+  if (low >= high && count > 0) {  // no index is valid, which later kernels assume
     GpuMemory& memory = memory_of(current_device());
     std::int64_t wide = 0;
     std::int32_t narrow = 0;

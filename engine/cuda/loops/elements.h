@@ -1,4 +1,4 @@
-// Elements of which only the size is known, and the shape they stand in.
+// Elements of which only the size is known, and their shape.
 #pragma once
 
 #include <cstddef>

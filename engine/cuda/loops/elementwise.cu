@@ -1,4 +1,4 @@
-// Elementwise kernels that are no function of the table. Compiled without contraction, as those.
+// Elementwise kernels that are not functions of the table. Compiled without contraction, like those.
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/loops/elementwise.h"
 #include "engine/tensor/narrow_formats.h"
@@ -89,7 +89,7 @@ void with_number(const char* name, DType dtype, F&& f) {
   }
 }
 
-/// Of values that lie side by side, and single ones.
+/// For contiguous values, and single ones.
 template <class T>
 Source<T> side_by_side(const void* data) {
   return Source<T>(data, 1, false);

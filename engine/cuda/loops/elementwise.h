@@ -1,5 +1,4 @@
-// What elementwise kernels have in common: operands in memory or given with the launch, and several elements
-// at a time.
+// Shared by elementwise kernels: operands in memory or passed by value, and several elements at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +17,12 @@ using cpu::TAPEDECK_ISA::belongs_to;
 using cpu::TAPEDECK_ISA::Domain;
 using cpu::TAPEDECK_ISA::Result;
 
-/// Elements of dearer functions go one by one, in less code.
+/// Expensive functions process one element at a time, which needs less code.
 constexpr bool is_cheap(double cost) {
   return cost <= 2.0;
 }
 
-/// An operand: `step` 1 for elements side by side, 0 for one; that may be given by value.
+/// An operand: `step` is 1 for contiguous elements, 0 for a single one, which may be passed by value.
 template <class T>
 struct Source {
   const T* data = nullptr;
@@ -45,13 +44,13 @@ struct Source {
     for (T& each : result.values) each = one;
     return result;
   }
-  /// The elements from `first` on; behind `count` the first of them again, which functions take as well.
+  /// The elements from `first` on; past `count` repeats the first of them, a valid operand.
   template <int width>
   __device__ __forceinline__ Pack<T, width> pack(std::int64_t first, std::int64_t count) const {
     return step == 0 ? repeated<width>(at(0)) : load_pack<width>(data, first, count);
   }
-  /// Those of a step of a walk, whose operand k this is: the first of them at `offset`, `here` of them, and
-  /// behind those the first again.
+  /// The elements of a step of a walk with this as operand k: `here` elements from `offset` on, then repeats
+  /// the first of them.
   template <int width, std::size_t N>
   __device__ __forceinline__ Pack<T, width> step_of(const Walk<N>& walk, std::size_t k, std::int64_t offset,
                                                     std::int64_t here) const {
@@ -65,22 +64,22 @@ struct Source {
   }
 };
 
-/// The strides of an operand; one that is given by value stands still.
+/// The strides of an operand; 0 for one passed by value.
 inline Strides strides_of(const kernels::Operand& operand) {
   if (!operand.immediate) return operand.strides;
   Strides still;
   still.resize(operand.strides.rank());
   return still;
 }
-/// That operand from an offset on, as a kernel that walks takes it.
+/// That operand from an offset on, for a kernel that walks.
 template <class T>
 Source<T> source_at(const kernels::Operand& operand, std::int64_t offset) {
   return Source<T>(operand.immediate ? operand.data : static_cast<const T*>(operand.data) + offset, 1,
                    operand.immediate);
 }
 
-/// Calls `f(kernel, name, T{}, R{})` with the table's kernel of an op and a dtype, where results are of type
-/// R. NoKernel where the table has none.
+/// Calls `f(kernel, name, T{}, R{})` with the table's kernel for an op and a dtype, whose results have type
+/// R. Throws NoKernel if the table has none.
 template <class Table, class Op, class F>
 void with_kernel(Op op, DType dtype, F&& f) {
   static const Table table;

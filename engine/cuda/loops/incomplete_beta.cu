@@ -5,7 +5,7 @@
 namespace tapedeck::cuda {
 namespace {
 
-// Not in line: kernels of both dtypes call what takes nvcc most of its time.
+// Not inlined: kernels of both dtypes share the function that takes nvcc most of its time.
 struct Regularized {
   [[gnu::noinline]] __device__ static double of(double a, double b, double x) {
     return cpu::incomplete_beta(a, b, x);

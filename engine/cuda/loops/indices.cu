@@ -50,7 +50,7 @@ void number_slices(const Index* coordinates, std::int64_t rows, const Shape& sha
                    std::int64_t rows_per_batch, std::int64_t* out, const std::string& what) {
   const auto depth = static_cast<std::size_t>(shape.rank());
   const std::int64_t per_batch = element_count(shape);
-  if (per_batch == 0 && rows > 0) {  // no number is inside, which kernels behind this one take for granted
+  if (per_batch == 0 && rows > 0) {  // no number is valid, which later kernels assume
     std::vector<Index> first(depth);
     memory_of(current_device()).read(coordinates, first.data(), depth * sizeof(Index));
     Shape named;
@@ -65,7 +65,7 @@ void number_slices(const Index* coordinates, std::int64_t rows, const Shape& sha
          rows_per_batch, out, report);
 }
 
-/// Where a number stands twice, its first place stays. Free places are the largest number.
+/// If a number occurs twice, its first position stays. Free entries hold the largest number.
 __global__ void invert_kernel(const std::int64_t* x, std::int64_t count, unsigned long long* out) {
   for (std::int64_t i = thread_number(); i < count; i += thread_count())
     atomicMin(&out[x[i]], static_cast<unsigned long long>(i));

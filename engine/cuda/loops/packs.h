@@ -1,4 +1,4 @@
-// Elements side by side, as many as one load or store of 128 bits moves.
+// Packs of contiguous elements for 128-bit loads and stores.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct alignas(sizeof(T) * width < 16 ? sizeof(T) * width : 16) Pack {
   T values[width];
 };
 
-/// Whether a pack of that type may lie there.
+/// Whether the address is aligned for a pack of that type.
 template <class P>
 __host__ __device__ __forceinline__ bool takes_packs(const void* place) {
   return reinterpret_cast<std::uintptr_t>(place) % alignof(P) == 0;
 }
 
-/// A GPU ends the kernel where a pack lies elsewhere.
+/// A misaligned pack is a fatal error on a GPU.
 template <class P>
 __device__ __forceinline__ void must_take_packs([[maybe_unused]] const void* place) {
 #ifdef TAPEDECK_EMULATED_CUDA
@@ -31,7 +31,7 @@ __device__ __forceinline__ void must_take_packs([[maybe_unused]] const void* pla
 #endif
 }
 
-/// Where packs may lie; behind it all their elements are there.
+/// An aligned address of packs, all of whose elements exist.
 template <int width, class T>
 __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
   must_take_packs<Pack<T, width>>(from);
@@ -41,7 +41,7 @@ template <class T, int width>
 __device__ __forceinline__ void store_pack(T* to, const Pack<T, width>& values) {
   must_take_packs<Pack<T, width>>(to);
 #ifndef TAPEDECK_EMULATED_CUDA
-  // Where the address comes from an index in memory, nvcc would store elements one by one.
+  // nvcc would store elements one by one if the address depends on an index in memory.
   if constexpr (sizeof values == sizeof(uint4)) {
     uint4 bits;
     std::memcpy(&bits, &values, sizeof bits);
@@ -55,7 +55,7 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, width>& values) 
   *reinterpret_cast<Pack<T, width>*>(to) = values;
 }
 
-/// The elements from `first` on, wherever they lie; behind `count` the first of them again.
+/// The elements from `first` on, at any alignment; past `count` repeats the first of them.
 template <int width, class T>
 __device__ __forceinline__ Pack<T, width> load_pack(const T* from, std::int64_t first, std::int64_t count) {
   Pack<T, width> result;

@@ -79,7 +79,7 @@ __global__ void draw_kernel(StreamPlace place, Draw draw, T* out, std::int64_t c
   }
 }
 
-/// Draws a block's numbers anew until all are within two deviations: those that are keep their order.
+/// Redraws a block's numbers until all are within two deviations: those that are keep their order.
 template <class T>
 __global__ void truncated_normal_kernel(StreamPlace place, T mean, T deviation, T* out, std::int64_t count) {
   constexpr int width = Normal<T>::width;
@@ -94,7 +94,7 @@ __global__ void truncated_normal_kernel(StreamPlace place, T mean, T deviation, 
       for (int i = 0; i < width; ++i) {
         if (!(std::fabs(drawn[i]) < T(2))) continue;
 #pragma unroll
-        for (int k = 0; k < width; ++k)  // a place that the compiler knows: registers have no other
+        for (int k = 0; k < width; ++k)  // an index known at compile time, so that values stay in registers
           if (k == next) kept.values[k] = mean + deviation * drawn[i];
         ++next;
       }

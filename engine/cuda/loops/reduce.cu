@@ -128,7 +128,7 @@ __global__ void parts_kernel(Source source, std::int64_t rows, std::int64_t coun
 
 // ---- parts, outer × count × inner ----
 
-/// A warp for each column; behind the `present` parts of it stand neutral ones, up to `count`.
+/// A warp for each column; after its `present` parts come neutral ones, up to `count`.
 template <class F, class T>
 __global__ void combine_kernel(const T* parts, std::int64_t outer, std::int64_t count, std::int64_t present,
                                std::int64_t inner, T* out) {

@@ -39,7 +39,7 @@ struct Tap {
 
 /// Brings the taps into the order of their places: those of place e are ordered[begins[e]] to
 /// ordered[begins[e + 1] − 1], in the order in which the CPU adds them. A thread for each tap and for each
-/// begin counts what stands before.
+/// begin counts the elements before.
 template <class T>
 __global__ void order_taps_kernel(kernels::ResampleSize s, const std::int64_t* indices, const T* weights,
                                   std::int64_t* begins, Tap<T>* ordered) {

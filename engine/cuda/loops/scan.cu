@@ -186,7 +186,7 @@ struct ByWarp {
   __device__ __forceinline__ static std::int64_t step() { return warp_count(); }
   __device__ __forceinline__ static bool writes() { return lane_number() == 0; }
 
-  /// The same of a row whose values stand side by side.
+  /// The same for a row of contiguous values.
   template <class Rule, bool write, bool in_order, class T>
   __device__ static Reached<typename Rule::State> walk(const Column<T>& column, std::int64_t begin,
                                                        std::int64_t end, typename Rule::State reached) {

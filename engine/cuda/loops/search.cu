@@ -14,7 +14,7 @@ __global__ void search_kernel(bool right, const T* sequences, std::int64_t lengt
   for (std::int64_t i = thread_number(); i < count; i += thread_count()) {
     const T* sequence = sequences + i / per_row * length;
     const T value = values[i];
-    // The steps of std::lower_bound and std::upper_bound, which say where NaN comes to stand.
+    // The steps of std::lower_bound and std::upper_bound, which determine where NaN is sorted.
     std::int64_t first = 0;
     for (std::int64_t left = length; left > 0;) {
       const std::int64_t half = left / 2;

@@ -299,7 +299,7 @@ void write_neutral(kernels::Segment op, void* target, std::int64_t count) {
 
 void segment_rows(Segment op, DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
                   std::int64_t width, void* target) {
-  if (count > std::numeric_limits<std::uint32_t>::max()) throw NoKernel("segment_rows of so many rows");
+  if (count > std::numeric_limits<std::uint32_t>::max()) throw NoKernel("segment_rows of this many rows");
   switch (dtype) {
     case DType::bool_:
       if (op != kernels::Segment::sum)

@@ -24,7 +24,7 @@ __global__ void sequence_kernel(kernels::Sequence of, bool whole, T* out, std::i
   }
 }
 
-/// A value, or where it stands on the device.
+/// A value, or its address on the device.
 template <class T>
 struct End {
   const T* place;

@@ -46,7 +46,7 @@ __device__ __forceinline__ Values<T> exponentials_of(Values<T> x, T shift) {
 }
 
 /// The results of the elements first, first + step … of a row, and of those that follow each in its pack.
-/// What is read and written may be the same.
+/// Input and output may be the same memory.
 template <Result result, class T>
 __device__ __forceinline__ void finish_row(const T* x, std::int64_t row, std::int64_t count, int first,
                                            int step, T shift, T sum, T* out) {
@@ -69,7 +69,7 @@ __device__ __forceinline__ void finish_row(const T* x, std::int64_t row, std::in
   }
 }
 
-/// The highest value of each group of so many threads.
+/// The highest value of each group of this many threads.
 template <int threads, class T>
 __device__ __forceinline__ T maximum_among(T value) {
   for (int bits = threads / 2; bits > 0; bits /= 2) value = Maximum::combine(value, shuffle_xor(value, bits));

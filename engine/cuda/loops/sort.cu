@@ -38,8 +38,8 @@ __device__ __forceinline__ KeyOf<T> key_of(T value, bool descending) {
 
 // ---- in shared memory ----
 
-/// Rows of values, or, where there are keys already, of pairs that stand for them. Behind the last pair of a
-/// row stand ones that come after all others.
+/// Rows of values, or, if keys already exist, of pairs that represent them. Each row is padded with pairs
+/// that sort after all others.
 template <class T>
 struct Pairs {
   const KeyOf<T>* keys;  ///< nullptr: of the values
@@ -215,7 +215,7 @@ void sort_first(bool descending, const void* values, std::int64_t rows, std::int
   const T* from = static_cast<const T*>(values);
   T* to = static_cast<T*>(out);
   if (rows * keep == 0) return;
-  if (count > std::numeric_limits<std::int32_t>::max()) throw NoKernel("sort of so long rows");
+  if (count > std::numeric_limits<std::int32_t>::max()) throw NoKernel("sort of rows this long");
   if (count <= most_in_block)
     sort_pieces(descending, from, count, Pairs<T>{nullptr, nullptr}, rows, count, keep,
                 Sorted<T>{nullptr, nullptr, to, positions});

@@ -1,4 +1,4 @@
-// What is told of values without copying them: statistics, bins, cells and differences, all in doubles.
+// Inspection of values without copying them: statistics, bins, cells and differences, all in doubles.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -39,7 +39,7 @@ Grid grid_of_blocks(std::int64_t count) {
           .cooperation = Cooperation::block};
 }
 
-// bool is read as the bytes that it is.
+// bool is read as bytes.
 template <class F>
 void visit_stored(DType dtype, F&& f) {
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {

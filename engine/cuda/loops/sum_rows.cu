@@ -1,4 +1,4 @@
-// Sums of rows that have one number: sorted, those with one number stand side by side, in their order.
+// Sums of rows with equal numbers: after sorting, these are adjacent, in their order.
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/loops/compact.h"
 #include "engine/cuda/loops/packs.h"

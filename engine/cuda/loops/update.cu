@@ -19,7 +19,7 @@ struct Arrays {
 };
 
 /// The packs behind `at` by the gradient's, each loaded by `load(from)` and stored by `store(to, pack)`. A
-/// result may be written where its own operand stands, and nowhere else in what is read.
+/// result may overwrite its own operand, but no other input.
 template <class T, int width, class Rule, std::size_t... k, class Load, class Store>
 __device__ __forceinline__ void update_pack(const Rule& rule, const Arrays<T, sizeof...(k)>& arrays,
                                             std::int64_t at, const Pack<T, width>& gradient,

@@ -1,4 +1,4 @@
-// Walking over strided operands on a GPU: which elements belong together, by the number of the element.
+// Iteration over strided operands on a GPU: the operands' offsets of an element, from its number.
 #pragma once
 
 #include <array>
@@ -37,12 +37,13 @@ struct Walk {
   Divisor extent[walk_rank];
   std::int64_t stride[walk_rank][N];
   std::uint32_t steps = 0;
-  int width = 1;                   ///< elements of a step, which lie along the innermost axis
+  int width = 1;                   ///< elements of a step, along the innermost axis
   std::int64_t element_stride[N];  ///< within a step
-  bool side_by_side[N];            ///< the step's elements; steps then begin at multiples of their width
+  bool side_by_side[N];  ///< whether a step's elements are contiguous; steps then begin at multiples of their
+                         ///< width
 
-  /// Makes `wide` elements a step, where rows consist of such, or where there is one row, whose last step may
-  /// have fewer.
+  /// Sets the step's width to `wide` if it divides the rows, or if there is one row, whose last step may be
+  /// shorter.
   void widen(int wide) {
     const std::uint32_t row = extent[0].value, each = static_cast<std::uint32_t>(wide);
     if (wide == 1 || (rank > 1 && row % each != 0)) return;
@@ -58,7 +59,7 @@ struct Walk {
     }
   }
 
-  /// Of the step of that number.
+  /// The operands' offsets of the step with that number.
   __device__ __forceinline__ void offsets(std::uint32_t number, std::int64_t (&at)[N]) const {
     for (std::size_t k = 0; k < N; ++k) at[k] = 0;
 #pragma unroll
@@ -72,8 +73,8 @@ struct Walk {
   }
 };
 
-/// What is called for a walk: `start` are the operands' offsets of its first element, and `first` is that
-/// element's row-major number. Not of the caller's own type, so that the walking is compiled once.
+/// The callback of a walk: `start` are the operands' offsets of its first element, and `first` is that
+/// element's row-major number. Type-erased, so that the walk is compiled once.
 template <std::size_t N>
 using WalkBody =
     std::function<void(const Walk<N>& walk, const std::array<std::int64_t, N>& start, std::int64_t first)>;
@@ -115,8 +116,8 @@ void walk_parts(const cpu::Loops<N>& loops, int first_axis, const std::array<std
   }
 }
 
-/// Calls `body` for the whole shape, or for parts of it that a launch can do. Not at all where the shape has
-/// no elements.
+/// Calls `body` for the whole shape, or for parts that fit in a launch. Does not call it if the shape has no
+/// elements.
 template <std::size_t N>
 void for_walks(const Shape& shape, const std::array<const Strides*, N>& strides, const WalkBody<N>& body) {
   for (int axis = 0; axis < shape.rank(); ++axis)

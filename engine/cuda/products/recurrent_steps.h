@@ -1,4 +1,4 @@
-// Where the rows of a sequence stand on a device, and what a step's kernels are told. Included by
+// The positions of a sequence's rows on a device, and the parameters of a step's kernels. Included by
 // recurrent*.cu.
 #pragma once
 
@@ -21,7 +21,8 @@ struct StateRows {
   __device__ const T* of(std::int64_t example) const { return first + example * row; }
 };
 
-/// What the kernels of a step share. Sequences have the step's row of example b at first_row + b·between.
+/// Parameters shared by the kernels of a step. In a sequence the step's row of example b is at first_row +
+/// b·between.
 template <class T>
 struct Step {
   std::int64_t batch, units, kept_parts;
@@ -68,7 +69,7 @@ struct Sequences : kernels::RecurrentSequences<T> {
   }
 };
 
-/// A matrix whose rows stand `row` values apart.
+/// A matrix whose rows are `row` values apart.
 template <class T>
 struct Matrix {
   const T* first;

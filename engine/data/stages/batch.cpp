@@ -1,4 +1,4 @@
-// Several elements as one: their components stacked, row by row into the memory of the batch.
+// Combines elements: their components are stacked, row by row, into the memory of the batch.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,6 @@ std::int64_t batches_of(std::int64_t elements, std::int64_t size, bool drop) {
 }
 
 // ---- batch
-// ---------------------------------------------------------------------------------------------------------------
 
 class BatchIterator;
 class Batch final : public Stage<Batch, BatchIterator> {
@@ -86,7 +85,7 @@ class BatchIterator final : public OneInput<Batch> {
     return true;
   }
   std::vector<StackedRows> begin_stacks(const Element& first) const {
-    // No more room than elements can come; where nobody knows how many, it grows.
+    // No more room than there can be elements; if the number is unknown, it grows.
     std::int64_t room = dataset_->size();
     if (expected_ >= 0) room = std::clamp<std::int64_t>(expected_ - taken_, 1, room);
     if (expected_ == unknown_cardinality) room = std::min<std::int64_t>(room, 1024);
@@ -100,7 +99,6 @@ class BatchIterator final : public OneInput<Batch> {
 };
 
 // ---- padded batch
-// ----------------------------------------------------------------------------------------------------------
 
 class PaddedIterator;
 class PaddedBatch final : public Stage<PaddedBatch, PaddedIterator> {

@@ -1,4 +1,4 @@
-// Elements kept in memory or in a file once they have been made.
+// Caches elements in memory or in a file.
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,7 +18,6 @@ namespace {
 using Elements = std::vector<Element>;
 
 // ---- in memory
-// -----------------------------------------------------------------------------------------------------------
 
 class CacheIterator;
 class Cache final : public Stage<Cache, CacheIterator> {
@@ -94,7 +93,6 @@ class CacheIterator final : public Iterator {
 };
 
 // ---- in a file
-// -------------------------------------------------------------------------------------------------------------
 
 class FileCacheIterator;
 class FileCache final : public Stage<FileCache, FileCacheIterator> {
@@ -108,8 +106,7 @@ class FileCache final : public Stage<FileCache, FileCacheIterator> {
   std::string path_;
 };
 
-/// Reads the file where it is whole; else reads the input and writes the file aside, which gets its name at
-/// the end.
+/// Reads the file if it is complete; else reads the input and writes a temporary file, renamed at the end.
 class FileCacheIterator final : public Iterator {
  public:
   FileCacheIterator(std::shared_ptr<const FileCache> dataset, const Start& how)
@@ -128,7 +125,7 @@ class FileCacheIterator final : public Iterator {
     writer.number(taken_);
     writer.number(ended_);
   }
-  /// Passes over the elements that were taken: from the file, or made again.
+  /// Skips the consumed elements: in the file, or by producing them again.
   void restore(StateReader& reader) override {
     reader.begin("cache");
     const std::int64_t taken = reader.number(INT64_MAX);

@@ -1,4 +1,4 @@
-// Stages that take elements of several data sets, or several of one element.
+// Stages that combine elements of several data sets, or split one element into several.
 #include <algorithm>
 
 #include "engine/data/stages/stage.h"
@@ -8,7 +8,6 @@ namespace tapedeck::data {
 namespace {
 
 // ---- concatenate
-// -------------------------------------------------------------------------------------------------------------
 
 class ConcatenateIterator;
 class Concatenate final : public Stage<Concatenate, ConcatenateIterator> {
@@ -56,7 +55,6 @@ class ConcatenateIterator final : public Iterator {
 };
 
 // ---- zip
-// -----------------------------------------------------------------------------------------------------------------------
 
 class ZipIterator;
 class Zip final : public Stage<Zip, ZipIterator> {
@@ -109,7 +107,6 @@ class ZipIterator final : public Iterator {
 };
 
 // ---- choose
-// --------------------------------------------------------------------------------------------------------------------
 
 class ChooseIterator;
 class Choose final : public Stage<Choose, ChooseIterator> {
@@ -172,14 +169,13 @@ class ChooseIterator final : public Iterator {
   }
   std::shared_ptr<const Choose> dataset_;
   Place place_;
-  std::vector<IteratorPointer> inputs_;  // the first gives the choices
+  std::vector<IteratorPointer> inputs_;  // the first input gives the choices
   std::vector<bool> ended_;
   std::int64_t drawn_ = 0;
   bool stopped_ = false;
 };
 
 // ---- ignore_errors
-// ---------------------------------------------------------------------------------------------------------------
 
 class IgnoreIterator;
 class IgnoreErrors final : public Stage<IgnoreErrors, IgnoreIterator> {
@@ -202,7 +198,6 @@ class IgnoreIterator final : public OneInput<IgnoreErrors> {
 };
 
 // ---- unbatch
-// ---------------------------------------------------------------------------------------------------------------------
 
 class UnbatchIterator;
 class Unbatch final : public Stage<Unbatch, UnbatchIterator> {

@@ -1,4 +1,4 @@
-// Stages that pass the elements of one data set on, or not.
+// Stages that select the elements of one data set.
 #include <algorithm>
 
 #include "engine/data/stages/stage.h"
@@ -8,7 +8,6 @@ namespace tapedeck::data {
 namespace {
 
 // ---- take
-// ----------------------------------------------------------------------------------------------------------------
 
 class TakeIterator;
 class Take final : public Stage<Take, TakeIterator> {
@@ -59,7 +58,6 @@ class TakeIterator final : public OneInput<Take> {
 };
 
 // ---- skip
-// ----------------------------------------------------------------------------------------------------------------
 
 class SkipIterator;
 class Skip final : public Stage<Skip, SkipIterator> {
@@ -111,7 +109,6 @@ class SkipIterator final : public OneInput<Skip> {
 };
 
 // ---- repeat
-// ----------------------------------------------------------------------------------------------------------------
 
 class RepeatIterator;
 class Repeat final : public Stage<Repeat, RepeatIterator> {
@@ -171,7 +168,7 @@ class RepeatIterator final : public OneInput<Repeat> {
   }
 
  private:
-  /// What gave nothing in a whole round is taken to be empty: it would be asked for ever.
+  /// An input without elements in a whole round counts as empty: otherwise this would loop forever.
   void begin_again() {
     check_cancelled();
     ++round_;
@@ -185,7 +182,6 @@ class RepeatIterator final : public OneInput<Repeat> {
 };
 
 // ---- shard
-// -----------------------------------------------------------------------------------------------------------------
 
 class ShardIterator;
 class Shard final : public Stage<Shard, ShardIterator> {

@@ -16,7 +16,7 @@ class FileParts {
   virtual ~FileParts() = default;
   virtual bool next(std::string& part) = 0;
   virtual std::uint64_t position() const = 0;
-  /// Passes over what lies before `position`, which position() gave.
+  /// Skips to `position`, a result of position().
   virtual void go_to(std::uint64_t position) = 0;
 };
 
@@ -32,7 +32,7 @@ class Lines final : public FileParts {
   std::uint64_t position() const override { return reader_.position(); }
   void go_to(std::uint64_t position) override {
     if (!reader_.skip(position))
-      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", where it was read to");
+      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", to which it had been read");
   }
 
  private:
@@ -48,15 +48,16 @@ class FixedParts final : public FileParts {
     if (!reader_.skip(static_cast<std::uint64_t>(format.header_bytes)))
       fail<DataLossError>(path, ": is shorter than its header of ", format.header_bytes, " bytes");
     begin_ = reader_.position();
-    // Of a plain file it is known before whether all is there.
+    // For a plain file it is known in advance whether it is complete.
     const std::uint64_t left = reader_.most_left();
     if (format.compression == Compression::none && (left < footer_ || (left - footer_) % length_ != 0))
       fail<InvalidArgumentError>(path, ": ", left,
-                                 " bytes behind its header are no whole number of records of ", length_,
+                                 " bytes after its header are not a whole number of records of ", length_,
                                  " bytes and a footer of ", footer_);
   }
   bool next(std::string& part) override {
-    // What may be the footer is read ahead, because a compressed file tells its end by ending.
+    // Reads ahead by the length of the footer, because the end of a compressed file is unknown until it is
+    // reached.
     while (ahead_.size() < length_ + footer_) {
       std::string more;
       reader_.read(more, length_ + footer_ - ahead_.size());
@@ -75,7 +76,7 @@ class FixedParts final : public FileParts {
   std::uint64_t position() const override { return reader_.position() - ahead_.size(); }
   void go_to(std::uint64_t position) override {
     if (position < begin_ || !reader_.skip(position - begin_))
-      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", where it was read to");
+      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", to which it had been read");
   }
 
  private:
@@ -93,7 +94,7 @@ class Records final : public FileParts {
   void go_to(std::uint64_t position) override {
     while (reader_.records_read() < position)
       if (!reader_.skip())
-        fail<DataLossError>(reader_.path(), ": ends before record ", position, ", where it was read to");
+        fail<DataLossError>(reader_.path(), ": ends before record ", position, ", to which it had been read");
   }
 
  private:
@@ -140,7 +141,7 @@ class FilesIterator final : public Iterator {
     return place_.at(taken_, [&] {
       while (file_ < dataset_->paths().size()) {
         const std::size_t reading = file_;
-        ++file_;  // a file that cannot be read is passed over by whoever asks again
+        ++file_;  // the next call skips a file that cannot be read
         if (!parts_) parts_ = open(dataset_->paths()[reading], dataset_->format());
         if (read_part()) {
           file_ = reading;
@@ -172,7 +173,7 @@ class FilesIterator final : public Iterator {
   }
 
  private:
-  /// The open file is closed at its end, and where it is damaged.
+  /// Closes the open file at its end, or if it is damaged.
   bool read_part() {
     std::unique_ptr<FileParts> parts = std::move(parts_);
     if (!parts->next(part_)) return false;

@@ -5,7 +5,7 @@ namespace tapedeck::data {
 
 namespace {
 
-/// A stage with one function.
+/// A stage with a function.
 template <class Self, class Iterator_>
 class FunctionStage : public Stage<Self, Iterator_> {
  public:

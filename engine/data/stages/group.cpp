@@ -32,7 +32,7 @@ class GroupIterator final : public OneInput<Group> {
       }
       if (!ended_) {
         read_one();
-      } else if (!groups_.empty()) {  // what is left, in the order of the keys
+      } else if (!groups_.empty()) {  // the remaining windows, in order of keys
         const auto first = groups_.begin();
         place_.at(taken_, [&] { reduce(first->first, std::move(first->second)); });
         groups_.erase(groups_.begin());
@@ -113,7 +113,7 @@ class GroupIterator final : public OneInput<Group> {
   Start how_;
   std::map<std::int64_t, std::vector<Element>> groups_;
   std::int64_t key_ = 0, taken_ = 0;
-  std::vector<Element> reduced_;  // what the open data set was made of
+  std::vector<Element> reduced_;  // the elements of the open data set
   DatasetPointer made_;
   IteratorPointer inner_;
   bool ended_ = false;

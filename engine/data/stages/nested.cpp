@@ -11,7 +11,6 @@ IteratorPointer prefetching(IteratorPointer input, std::int64_t buffer_size,
 namespace {
 
 // ---- window
-// ----------------------------------------------------------------------------------------------------------------
 
 class WindowIterator;
 class Window final : public Stage<Window, WindowIterator> {
@@ -92,7 +91,6 @@ class WindowIterator final : public OneInput<Window> {
 };
 
 // ---- interleave, flat_map
-// -----------------------------------------------------------------------------------------------------
 
 class InterleaveIterator;
 class Interleave final : public Stage<Interleave, InterleaveIterator> {

@@ -1,4 +1,4 @@
-// A map whose function runs for several elements at once; they come out in the input's order.
+// A map whose function runs for several elements concurrently; results keep the input's order.
 #include <deque>
 
 #include "engine/data/stages/stage.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ParallelMap;
 
-/// An element on its way.
+/// An element in progress.
 struct Job {
   Element argument, results;
   std::int64_t number = 0;
@@ -17,11 +17,11 @@ struct Job {
   bool done = false;
 };
 
-/// What the consumer and the threads share.
+/// The state shared by the consumer and the threads.
 struct Shared {
   Shared(std::shared_ptr<const ParallelMap> made_for, const Start& how);
   void work();
-  /// One element of the input, under no lock; whose turn it is says `reading`.
+  /// Reads one element of the input, without the lock; `reading` says whose turn it is.
   void read_one(std::unique_lock<std::mutex>& lock);
   void run(const std::shared_ptr<Job>& job) const;
 
@@ -33,7 +33,7 @@ struct Shared {
   std::int64_t taken = 0;
   int working = 0;
   bool ended = false, reading = false, paused = false;
-  StageThreads threads;  // last: they end before what they use
+  StageThreads threads;  // last: they end before the members that they use
 };
 
 class ParallelMapIterator final : public Iterator {
@@ -52,7 +52,7 @@ class ParallelMapIterator final : public Iterator {
   std::unique_ptr<Shared> shared_;
 };
 
-/// The same on the consumer's thread; of what another iterator had made ahead, it gives that first.
+/// The same on the consumer's thread; first returns elements that another iterator produced ahead.
 class InlineMapIterator final : public Iterator {
  public:
   InlineMapIterator(std::shared_ptr<const ParallelMap> dataset, const Start& how);

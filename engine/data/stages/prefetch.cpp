@@ -1,4 +1,4 @@
-// Elements made ahead, by a thread of the stage's own.
+// Produces elements ahead in a background thread.
 #include <deque>
 
 #include "engine/data/stages/stage.h"
@@ -86,13 +86,13 @@ class PrefetchIterator final : public Iterator {
     std::size_t size;
     std::deque<Made> buffer;
     bool ended = false, working = false, paused = false;
-    StageThreads threads;  // last: they end before what they use
+    StageThreads threads;  // last: they end before the members that they use
   };
 
   std::unique_ptr<Shared> shared_;
 };
 
-/// The same without a thread; of what another iterator had made ahead, it gives that first.
+/// The same without a thread; first returns elements that another iterator produced ahead.
 class InlineIterator final : public Iterator {
  public:
   explicit InlineIterator(IteratorPointer input) : input_(std::move(input)) {}

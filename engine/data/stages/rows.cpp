@@ -21,7 +21,7 @@ Shape prefixed(std::int64_t rows, const Shape& shape) {
   return all;
 }
 
-/// Elements of a string tensor from `begin` on, which nothing was written to.
+/// Uninitialised elements of a string tensor from `begin` on.
 void clear_views(Tensor& tensor, std::int64_t begin) {
   std::fill(tensor.writable_data<std::string_view>() + begin,
             tensor.writable_data<std::string_view>() + tensor.count(), std::string_view());
@@ -71,7 +71,7 @@ void StackedRows::add(const Component& row, std::size_t number) {
 }
 
 Tensor StackedRows::finish() {
-  if (count_ * 2 <= room_) {  // half of the memory would be kept for nothing
+  if (count_ * 2 <= room_) {  // half of the memory would be wasted
     room_ = count_;
     Tensor exact = Tensor::allocate(dtype_, with_rows(room_));
     std::memcpy(raw_of(exact), rows_.raw(), static_cast<std::size_t>(count_) * row_bytes_);
@@ -107,7 +107,7 @@ Tensor gather_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
 
 namespace {
 
-/// The extents that all are filled up to.
+/// The extents to which all are padded.
 Shape padded_shape(std::span<const Tensor> tensors, const std::optional<std::vector<std::int64_t>>& wanted,
                    std::size_t component) {
   const int rank = tensors[0].rank();

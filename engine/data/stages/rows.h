@@ -1,4 +1,4 @@
-// Tensors made of rows of others.
+// Tensors assembled from rows of others.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace tapedeck::data {
 
-/// Rows of one component, copied into the memory of the batch as they come.
+/// Rows of one component, copied into the batch's memory as they arrive.
 class StackedRows {
  public:
   /// Shape and dtype of the rows are those of `first`. `room`: rows that fit before it has to grow. `number`:
   /// the component's, for errors. TypeMismatchError for a data set.
   StackedRows(const Component& first, std::int64_t room, std::size_t number);
-  /// InvalidArgumentError where shape or dtype differ from the first one's.
+  /// InvalidArgumentError if shape or dtype differ from the first one's.
   void add(const Component& row, std::size_t number);
-  /// The rows that came: a tensor whose first extent is their number.
+  /// The rows added so far: a tensor whose first extent is their number.
   Tensor finish();
 
  private:
@@ -32,8 +32,8 @@ class StackedRows {
 /// The rows of these numbers, each below the tensor's first extent.
 Tensor gather_rows(const Tensor& tensor, std::span<const std::int64_t> rows);
 
-/// The tensors stacked, each filled up with `value` (0 where it is undefined) to `shape`: −1 is the longest
-/// of all, no shape is −1 everywhere. InvalidArgumentError where one does not fit.
+/// The tensors stacked, each padded with `value` (0 if undefined) to `shape`: −1 is the longest of all, no
+/// shape means −1 everywhere. InvalidArgumentError if one does not fit.
 Tensor padded_stack(std::span<const Tensor> tensors, const std::optional<std::vector<std::int64_t>>& shape,
                     const Tensor& value, std::size_t component);
 

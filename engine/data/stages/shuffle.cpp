@@ -1,5 +1,5 @@
-// Shuffling as TensorFlow defines it: a buffer from which each element is drawn, its place taken by the next
-// of the input.
+// Shuffling as TensorFlow defines it: each element is drawn from a buffer and replaced by the next of the
+// input.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -17,7 +17,7 @@ class Shuffle final : public Stage<Shuffle, ShuffleIterator> {
       : Stage("shuffle", {std::move(input)}), buffer_size_(buffer_size), seed_(seed), reshuffle_(reshuffle) {}
   std::int64_t cardinality() const override { return input()->cardinality(); }
   std::size_t buffer_size() const { return static_cast<std::size_t>(buffer_size_); }
-  /// Of the next iterator: the place in the chain of seeds moves on, unless each shuffles alike.
+  /// The seed of the next iterator: advances in the sequence of seeds unless all shuffle alike.
   RandomStream stream() const {
     const std::uint64_t number = reshuffle_ ? started_.fetch_add(1, std::memory_order_relaxed) : 0;
     RandomStream mixed(seed_ ^ (number * 0xD1342543DE82EF95U));
@@ -33,7 +33,7 @@ class Shuffle final : public Stage<Shuffle, ShuffleIterator> {
   mutable std::atomic<std::uint64_t> started_{0};
 };
 
-/// Over a table of rows the buffer holds their numbers alone.
+/// Over a table of rows the buffer holds only their numbers.
 class ShuffleIterator final : public OneInput<Shuffle> {
  public:
   ShuffleIterator(const std::shared_ptr<const Shuffle>& dataset, const Start& how)
@@ -122,7 +122,7 @@ class ShuffleIterator final : public OneInput<Shuffle> {
     while (!filled_ && rows_.size() < dataset_->buffer_size() && next_input_row(row)) rows_.push_back(row);
     filled_ = true;
   }
-  /// The input is asked for many rows at once.
+  /// Requests many rows of the input at once.
   bool next_input_row(std::int64_t& row) {
     constexpr std::size_t at_once = 256;
     if (ahead_at_ == ahead_.size()) {
@@ -141,7 +141,7 @@ class ShuffleIterator final : public OneInput<Shuffle> {
   bool filled_ = false, ended_ = false;
   std::vector<Element> elements_;
   std::vector<std::int64_t> rows_;   // the buffer, over a table
-  std::vector<std::int64_t> ahead_;  // rows of the input that come next
+  std::vector<std::int64_t> ahead_;  // the next rows of the input
   std::size_t ahead_at_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Data sets of what is in memory already.
+// Data sets from data in memory.
 #include <algorithm>
 #include <atomic>
 
@@ -9,7 +9,6 @@ namespace tapedeck::data {
 namespace {
 
 // ---- elements
-// ------------------------------------------------------------------------------------------------------
 
 class ElementsIterator;
 class Elements final : public Stage<Elements, ElementsIterator> {
@@ -50,7 +49,6 @@ class ElementsIterator final : public Iterator {
 };
 
 // ---- slices
-// ----------------------------------------------------------------------------------------------------------
 
 class SlicesIterator;
 class Slices final : public Stage<Slices, SlicesIterator> {
@@ -98,7 +96,6 @@ class SlicesIterator final : public Iterator {
 };
 
 // ---- range
-// -------------------------------------------------------------------------------------------------------------
 
 class RangeIterator;
 class Range final : public Stage<Range, RangeIterator> {
@@ -146,7 +143,6 @@ class RangeIterator final : public Iterator {
 };
 
 // ---- random numbers
-// ------------------------------------------------------------------------------------------------------
 
 class RandomIterator;
 class RandomNumbers final : public Stage<RandomNumbers, RandomIterator> {

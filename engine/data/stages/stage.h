@@ -1,4 +1,4 @@
-// What the files of this folder share.
+// Shared by the files of this folder.
 #pragma once
 
 #include "engine/data/stages.h"
@@ -7,7 +7,7 @@
 
 namespace tapedeck::data {
 
-/// A data set whose iterators are Iterator_, made from the data set and how they start.
+/// A data set whose iterators are Iterator_, constructed from the data set and their Start.
 template <class Self, class Iterator_>
 class Stage : public Dataset {
  public:
@@ -39,7 +39,7 @@ class OneInput : public Iterator {
   IteratorPointer input_;
 };
 
-/// n of infinitely many, or of a number that nobody knows.
+/// Applies the operation to n, unless n is infinite or unknown.
 template <class Operation>
 std::int64_t scaled(std::int64_t cardinality, Operation&& operation) {
   return cardinality < 0 ? cardinality : operation(cardinality);

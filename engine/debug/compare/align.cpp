@@ -125,7 +125,7 @@ class Aligner {
     for (std::uint32_t i = part.right_begin; i < part.right_end; ++i) rows_.push_back({no_op, i});
     done_ += part.left_end - part.left_begin + part.right_end - part.right_begin;
   }
-  /// Pairs the ops that are the same at the part's begin, and takes them off it.
+  /// Pairs the ops that are the same at the part's start, and takes them off it.
   Stretch& take_common_begin(Stretch&& part) { return take_common_begin(part); }
   Stretch& take_common_begin(Stretch& part) {
     while (part.left_begin < part.left_end && part.right_begin < part.right_end &&
@@ -179,7 +179,7 @@ class Aligner {
     return std::clamp(static_cast<std::int64_t>(steps_left_ / (2 * (length + 1))), fewest_edits, most_edits);
   }
 
-  /// Moves the part's begin on by one stage; to its end, or, unless `in_part`, not at all. True: to its end.
+  /// Moves the part's start on by one stage; to its end, or, unless `in_part`, not at all. True: to its end.
   bool stage(Stretch& part, std::int64_t most, bool in_part) {
     const std::int64_t lefts = part.left_end - part.left_begin, rights = part.right_end - part.right_begin;
     most = std::min(most, lefts + rights);
@@ -292,14 +292,14 @@ class Aligner {
     }
   }
 
-  /// The rows [begin, end) stand on one side alone.
+  /// The rows [begin, end) are on one side only.
   void slide_up(std::size_t begin, std::size_t end, bool right_alone) {
     const auto alone = [&](std::size_t row) -> std::uint32_t& {
       return right_alone ? rows_[row].right : rows_[row].left;
     };
     const std::span<const OpKey> keys = right_alone ? right_ : left_;
     // Sliding up by one: the last op of the gap takes the place of the one before the gap. All ops of that
-    // side stand in a row, so the one that is taken for row `begin - 1 - n` is `n` before the gap's last.
+    // side are adjacent, so the one that is taken for row `begin - 1 - n` is `n` before the gap's last.
     const std::uint32_t last = alone(end - 1);
     int gain = 0, best = 0;
     std::size_t best_count = 0, count = 0;

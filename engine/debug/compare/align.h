@@ -1,5 +1,5 @@
-// Two sequences of ops, side by side: which op of the one is which of the other. A pure function of what the
-// ops are; values play no part.
+// Aligns two sequences of ops: which op of one corresponds to which of the other. A pure function of the ops;
+// values are not compared.
 //
 // Ops that are called alike (name, scope, nesting, direction, thread) may be paired; attributes, shapes and
 // lines decide where several pairings are as short. A program's loop that makes more turns, an op that is
@@ -37,10 +37,10 @@ struct AlignLimits {
   std::uint64_t steps = 300'000'000;
 };
 
-/// Told now and then: ops that are paired or left over by now, of both sides.
+/// Called now and then: the number of ops that are paired or left over by now, of both sides.
 using AlignProgress = std::function<void(std::uint64_t done)>;
 
-/// Every op of both sides once, in order. What stands on one side only between two pairs comes left first.
+/// Every op of both sides once, in order. Between two pairs, ops of the left side alone come first.
 /// Time and memory grow with the length alone, whatever the sequences are. Throws Cancelled.
 std::vector<Alignment> align(std::span<const OpKey> left, std::span<const OpKey> right,
                              const CancelFlag* cancel = nullptr, const AlignProgress& progress = {},

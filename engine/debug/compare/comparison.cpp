@@ -150,15 +150,15 @@ std::string Comparison::sentence() const {
     add(RowKind::same, "alike");
     add(RowKind::other_attributes, "with other attributes");
     add(RowKind::other_shapes, "with other shapes or dtypes");
-    add(RowKind::only_left, "on the left alone");
-    add(RowKind::only_right, "on the right alone");
+    add(RowKind::only_left, "on the left only");
+    add(RowKind::only_right, "on the right only");
   }
   text += ".";
   for (const Side* side : {&left_, &right_})
     if (side->forgotten)
-      text += " " + counted(side->forgotten, "record") + " at the begin of the " +
-              (side == &left_ ? "left" : "right") +
-              " side went: the recording keeps a bounded number of them.";
+      text += " " + counted(side->forgotten, "record") + " at the start of the " +
+              (side == &left_ ? "left" : "right") + " side " + (side->forgotten == 1 ? "was" : "were") +
+              " dropped: the recording keeps a limited number of records.";
   return text;
 }
 

@@ -18,7 +18,7 @@ class Comparison {
   struct Row {
     std::uint32_t left = 0, right = 0;  ///< records; 0: not there
     protocol::RowKind kind = protocol::RowKind::same;
-    bool computes = false;  ///< results stand on both sides
+    bool computes = false;  ///< both sides have results
   };
   /// Aligns the sides. Throws Cancelled.
   Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report);

@@ -29,7 +29,7 @@ Tensor right_minus_left(const Tensor& left, const Tensor& right) {
     throw ValueError("bad_request", "There is no difference: the shape is " + to_string(left.shape()) +
                                         " on the left and " + to_string(right.shape()) + " on the right.");
   if (left.dtype() == DType::string || right.dtype() == DType::string)
-    throw ValueError("bad_request", "Texts have no difference that a picture could show.");
+    throw ValueError("bad_request", "Strings have no numeric difference that a picture could show.");
   const DType dtype = is_floating(right.dtype()) && right.dtype() == left.dtype()  ? right.dtype()
                       : is_complex(right.dtype()) && right.dtype() == left.dtype() ? right.dtype()
                                                                                    : DType::float64;

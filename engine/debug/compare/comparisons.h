@@ -1,4 +1,4 @@
-// The comparisons of a session, made and looked at for clients.
+// Makes and reads a session's comparisons for clients.
 #pragma once
 
 #include <map>

@@ -19,7 +19,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string value_at_place(const Tensor& tensor, std::int64_t place) {
-  if (takes_other_ways(tensor.dtype())) return {};
+  if (has_partial_support(tensor.dtype())) return {};
   return element_text(tensor, place);
 }
 
@@ -48,9 +48,9 @@ std::string DifferenceText::op(const Side& side, std::uint32_t number) const {
 }
 
 std::string DifferenceText::op(const Comparison::Row& row) const {
-  if (row.left == 0) return op(comparison_.right(), row.right) + ", on the right alone";
+  if (row.left == 0) return op(comparison_.right(), row.right) + ", on the right only";
   std::string text = op(comparison_.left(), row.left);
-  if (row.right == 0) return text + ", on the left alone";
+  if (row.right == 0) return text + ", on the left only";
   if (row.right != row.left) text += " (on the right op " + grouped(row.right) + ")";
   return text;
 }
@@ -63,7 +63,7 @@ std::string DifferenceText::name(std::uint64_t left, std::uint64_t right) const 
 }
 
 std::string DifferenceText::set_at(const Side& side, std::uint64_t tensor) const {
-  const auto assignment = side.recorder->handoffs().assignment_of(tensor);
+  const auto assignment = side.recorder->data_flow().assignment_of(tensor);
   // An assignment before a run's first op is of that run, whose first record is the next one.
   const std::string where =
       assignment ? place(side, assignment->location, assignment->after + 1) : std::string();
@@ -122,7 +122,7 @@ std::string DifferenceText::one_sided_before(std::size_t end) const {
     if ((rows[i].kind == RowKind::only_left || rows[i].kind == RowKind::only_right) && count++ == 0)
       first = i;
   if (count == 0) return {};
-  return counted(count, "op") + (count == 1 ? " stands" : " stand") + " on one side alone" +
+  return counted(count, "op") + (count == 1 ? " is" : " are") + " on one side only" +
          (count == 1 ? ": " : ", the first is ") + op(rows[first]) + ".";
 }
 

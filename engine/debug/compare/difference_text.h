@@ -1,4 +1,4 @@
-// How a first difference is told.
+// The sentences about a first difference.
 #pragma once
 
 #include "engine/debug/compare/first_difference.h"
@@ -23,7 +23,7 @@ class DifferenceText {
   static std::string amount(const Tensor& left, const Tensor& right, const ValueDifference& difference);
   /// "seed: 1 | 2" for each attribute that differs.
   std::vector<std::string> attributes(const Comparison::Row& row) const;
-  /// What stands on one side alone before a row; empty: nothing.
+  /// The ops on one side only before a row; empty: none.
   std::string one_sided_before(std::size_t row) const;
   static std::string tolerance(const protocol::FindFirstDifference& request);
 

@@ -284,7 +284,7 @@ class DifferenceSearch {
   }
 
   FirstDifference nothing() {
-    answer_.sentence = "No value that was looked at differs" + DifferenceText::tolerance(request_) + ": " +
+    answer_.sentence = "No compared value differs" + DifferenceText::tolerance(request_) + ": " +
                        counted(answer_.looked_at, "row") + " of " + counted(answer_.rows, "row") +
                        " with values on both sides" + incoming_text() + ".";
     if (const std::string other = text_.one_sided_before(comparison_.rows().size()); !other.empty())
@@ -310,7 +310,7 @@ class DifferenceSearch {
       const Tensor left = values_.left(tensors_.left), right = values_.right(tensors_.right);
       return DifferenceText::amount(left, right, compare_values(left, right, tolerance_, cancel_));
     } catch (const ValueError& error) {
-      return std::string("cannot be told: ") + error.what();
+      return std::string("cannot be determined: ") + error.what();
     }
   }
 
@@ -321,14 +321,14 @@ class DifferenceSearch {
     read(answer_.row.value(), left, right);
     const bool takes = !left.inputs.empty() || !right.inputs.empty();
     const std::vector<std::string> attributes = text_.attributes(at);
-    text += takes ? "its inputs agree, " : "it takes nothing, ";
+    text += takes ? "its inputs agree, " : "it has no inputs, ";
     if (!attributes.empty()) {
       const bool place = std::ranges::all_of(attributes, [](const std::string& one) {
         return one.starts_with("key:") || one.starts_with("counter:");
       });
       text += takes ? "but " : "and ";
       if (place) {
-        text += "it draws from another place of the random sequence (set a seed before each run), and ";
+        text += "it draws from another position of the random sequence (set a seed before each run), and ";
       } else {
         text += "its attributes differ (";
         for (const std::string& one : attributes)
@@ -392,7 +392,7 @@ class DifferenceSearch {
       default:
         answer_.sentence = "The earliest difference that could be found is " +
                            text_.op(row(answer_.row.value())) + ": its result " + amount() +
-                           ". What it came from is gone, or too far away.";
+                           ". Its origin is gone, or too far back.";
         answer_.complete = false;
     }
     answer_.sentence += " " + counted(answer_.looked_at, "row") + " of " + counted(answer_.rows, "row") +

@@ -7,7 +7,7 @@
 
 namespace tapedeck::debug {
 
-/// How the values of the two sides are had; each throws ValueError and Cancelled.
+/// Functions that return the values of both sides; each throws ValueError and Cancelled.
 struct ComparedValues {
   using Find = std::function<Tensor(std::uint64_t tensor)>;
   Find left, right;
@@ -25,7 +25,7 @@ protocol::FirstDifference first_difference(const Comparison& comparison, const C
                                            const protocol::FindFirstDifference& request,
                                            const CancelFlag* cancel, const Jobs::Report& report);
 
-/// The operands of a row side by side; what cannot be had says why.
+/// The operands of a row side by side; a lost value has its reason.
 protocol::ComparedOperands compare_operands(const Comparison& comparison, const ComparedValues& values,
                                             const protocol::CompareOperands& request,
                                             const CancelFlag* cancel);

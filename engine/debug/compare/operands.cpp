@@ -36,7 +36,7 @@ std::string text_at(const Tensor& tensor, std::int64_t place) {
   if (tensor.dtype() == DType::string)
     return bytes_literal(strings_of(tensor)[static_cast<std::size_t>(place)], 40);
   if (tensor.count() == 1) return preview(tensor);
-  return takes_other_ways(tensor.dtype()) ? std::string() : element_text(tensor, place);
+  return has_partial_support(tensor.dtype()) ? std::string() : element_text(tensor, place);
 }
 
 class Operands {
@@ -112,7 +112,7 @@ class Operands {
     const ValueDifference found = compare_values(left, right, tolerance_, cancel_);
     operand.values = found.differs() ? Agreement::differ : Agreement::agree;
     if (!found.comparable) {
-      operand.problem = "Other shapes or dtypes: no element stands beside another.";
+      operand.problem = "The shapes or dtypes differ, so elements cannot be compared.";
       return;
     }
     operand.count = found.count;

@@ -7,7 +7,7 @@ std::uint64_t origin(const Side& side, std::uint64_t tensor) {
   for (int passes = 0; passes < 8; ++passes) {
     if (const std::uint32_t producer = side.recorder->trace().tensors().get(tensor).producer())
       return producer;
-    const auto assignment = side.recorder->handoffs().assignment_of(tensor);
+    const auto assignment = side.recorder->data_flow().assignment_of(tensor);
     if (!assignment || !assignment->value || assignment->value == tensor) break;
     tensor = assignment->value;
   }

@@ -18,7 +18,7 @@ struct Side {
   std::uint64_t forgotten = 0;        ///< older ones of the stretch that are not
   std::uint64_t branch = 0;           ///< 0: what was recorded
   std::string path;                   ///< of a trace file; empty: the session
-  /// The same values stand behind the same tensors.
+  /// Equal tensor ids mean equal values.
   bool same_values(const Side& other) const { return recorder == other.recorder && branch == other.branch; }
   bool same_records(const Side& other) const {
     return recorder == other.recorder && first == other.first && last == other.last;
@@ -32,7 +32,7 @@ struct Sequence {
   std::vector<bool> computes;  ///< an op that ended and made something: its values can be compared
 };
 
-/// Told how many records were looked at.
+/// Called with the number of records read so far.
 using SideProgress = std::function<void(std::uint64_t done)>;
 
 /// Throws Cancelled.

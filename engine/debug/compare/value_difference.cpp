@@ -90,7 +90,7 @@ void compare_elements(const A* left, const B* right, std::int64_t count, const T
   }
 }
 
-/// Calls `f` with the elements as a type that C++ computes with; they stand without gaps.
+/// Calls `f` with the elements as a type that C++ computes with; they are contiguous.
 template <class F>
 void visit_numbers(const Tensor& tensor, F&& f) {
   switch (tensor.dtype()) {

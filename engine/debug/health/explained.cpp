@@ -17,10 +17,10 @@ struct AskedGradient {
 
 std::optional<AskedGradient> asked_gradient(const Recorder& recorder, std::uint32_t playback,
                                             const HealthSubject& variable) {
-  const HealthPast past{recorder.trace(), recorder.values(), recorder.handoffs()};
+  const HealthPast past{recorder.trace(), recorder.values(), recorder.data_flow()};
   RecordView record;
   if (!recorder.trace().read(playback, record) || record.inputs.empty()) return std::nullopt;
-  const std::vector<std::uint64_t> sources = recorder.handoffs().sources_of(playback);
+  const std::vector<std::uint64_t> sources = recorder.data_flow().sources_of(playback);
   for (std::size_t i = 0; i < std::min(sources.size(), record.outputs.size()); ++i) {
     const auto subject = variable_subject(past, sources[i]);
     if (subject && subject->same_as(variable))
@@ -73,7 +73,7 @@ void HealthReader::explain(protocol::HealthFinding& finding, const Run& run, Pas
       found.place.tensor = reason.tensor;
       break;
     }
-  } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason
+  } catch (const ValueError&) {  // the values on the way are gone: the finding has no reason
   } catch (const BadRequest&) {
   }
   if (!found.sentence.empty()) add(found);

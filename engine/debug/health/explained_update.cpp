@@ -96,11 +96,11 @@ void HealthReader::explain_rest(protocol::HealthFinding& finding, const Run& run
     finding.sentence += " At step " + std::to_string(finding.since) + " its update is 0, for " +
                         origin_text(past, *zero) + ".";
     finding.cure =
-        "Enter goes to the op into which the 0 comes: look at where the program made that number (a whole "
+        "Enter goes to the op that takes the 0: look at where the program made that number (an integer "
         "division, a schedule at its end, a mask, a clip).";
     finding.record = zero->into->number;
     place(finding);
-  } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason
+  } catch (const ValueError&) {  // the values on the way are gone: the finding has no reason
   }
 }
 

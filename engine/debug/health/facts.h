@@ -111,6 +111,21 @@ struct InputFact {
   double column_least = 0, column_most = 0, column_root_mean_square = 0;
 };
 
+/// Features of the first layer's input whose scales differ by orders of magnitude, and that were normalised
+/// by one number for each example, or by one for all.
+struct ScaleFact {
+  FactPlace place;      ///< the op that takes the wrong statistic; of what no op normalised, the layer
+  FactPlace statistic;  ///< record 0: no op made it
+  FactPlace layer;
+  std::vector<std::int64_t> shape;    ///< of the layer's input
+  std::vector<std::int64_t> operand;  ///< the statistic's, as the op takes it
+  bool of_examples = false;           ///< else one for all
+  bool subtracts = false;             ///< it shifts, and does not scale
+  /// Columns with the smallest and the largest standard deviation, before and at the layer.
+  std::int64_t small_column = 0, large_column = 0;
+  double small_before = 0, large_before = 0, small_after = 0, large_after = 0;
+};
+
 enum class ModeTrouble : std::uint8_t {
   disturbed_evaluation,  ///< dropout, or a batch's own statistics, where no tape records and none uses it
   initial_statistics     ///< moving statistics on the tape that nothing has moved yet
@@ -140,10 +155,11 @@ struct StepFacts {
   std::vector<SumFact> sums;
   std::vector<DirectionFact> directions;
   std::vector<TwiceFact> twice;
+  std::vector<ScaleFact> scales;
   std::size_t disturbed = 0;  ///< ops of dropout, or of a batch's own statistics, on the tape
 };
 
-/// Somebody asked whether a custom gradient is right.
+/// The user asked whether a custom gradient is right.
 struct CheckedGradient {
   std::uint64_t record = 0;  ///< its VJP
   std::string name;

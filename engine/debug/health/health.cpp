@@ -226,12 +226,12 @@ bool HealthReader::sample_step(const Run& run, std::size_t number, const FindHea
 std::set<std::size_t> HealthReader::quick_steps() {
   std::vector<Assignment> assignments;
   if (recorder_.file()) {
-    assignments = recorder_.handoffs().assignments();
+    assignments = recorder_.data_flow().assignments();
     std::erase_if(assignments,
                   [&](const Assignment& one) { return !recorder_.trace().tensors().get(one.leaf).stored(); });
   } else {
     for (const std::uint64_t id : recorder_.values().version_ids())
-      if (const auto assignment = recorder_.handoffs().assignment_of(id)) assignments.push_back(*assignment);
+      if (const auto assignment = recorder_.data_flow().assignment_of(id)) assignments.push_back(*assignment);
   }
   std::set<std::size_t> quick;
   const std::lock_guard lock(steps_mutex_);

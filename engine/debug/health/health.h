@@ -1,4 +1,5 @@
-// Health's requests: the table, its curves, what the rules say, and samples of steps that nobody looked at.
+// Health's requests: the table, its curves, what the rules say, and samples of steps that were not sampled
+// while they ran.
 #pragma once
 
 #include <map>
@@ -24,7 +25,7 @@ class HealthReader {
   protocol::HealthSampled sample(const protocol::SampleHealth& request, const FindHealthValue& find,
                                  const CancelFlag* cancel);
   protocol::HealthFindings findings(const protocol::GetHealthFindings& request, Past& past);
-  /// Somebody asked whether a gradient is right: what was said of custom ones counts from now on.
+  /// The user asked whether a gradient is right: answers about custom ones count from now on.
   void checked(const protocol::Why& question, const protocol::Because& answer);
 
  private:
@@ -87,7 +88,7 @@ class HealthReader {
   std::map<std::pair<std::uint64_t, std::size_t>, Reason> explained_;  ///< by subject, and step of all
 };
 
-/// What sentences and rows call the subjects, in their order: names that stand twice get their shape and a
+/// What sentences and rows call the subjects, in their order: names that occur twice get their shape and a
 /// number.
 std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects);
 /// The subjects' places, from 1, in the order of the table: the loss, the layers, what optimisers say.

@@ -40,20 +40,20 @@ StepReplay::Found StepReplay::collect(const TrainingStep& step, const CancelFlag
 // Only the newest assignments are remembered, but the same line asks for the same variables each time.
 std::vector<std::uint64_t> StepReplay::variables_of(const Playback& playback,
                                                     const std::vector<std::uint64_t>& sources) {
-  const Handoffs& handoffs = recorder_.handoffs();
+  const DataFlowLog& data_flow = recorder_.data_flow();
   const auto ids_of = [&](const std::vector<std::uint64_t>& values) {
     std::vector<std::uint64_t> ids;
     for (const std::uint64_t value : values)
-      if (const auto assignment = handoffs.assignment_of(value)) ids.push_back(assignment->variable);
+      if (const auto assignment = data_flow.assignment_of(value)) ids.push_back(assignment->variable);
     return ids;
   };
   if (std::vector<std::uint64_t> ids = ids_of(sources); ids.size() == sources.size()) return ids;
   const auto [known, fresh] = known_.try_emplace({playback.location, sources.size()});
   if (!fresh) return known->second;
-  const std::uint32_t newest = handoffs.newest_playback();
+  const std::uint32_t newest = data_flow.newest_playback();
   constexpr std::uint32_t records_back = 1 << 16;
-  const std::vector<Asked> asked =
-      handoffs.asked_after(newest > records_back ? newest - records_back : 0, 4096);
+  const std::vector<RequestedGradients> asked =
+      data_flow.requests_after(newest > records_back ? newest - records_back : 0, 4096);
   for (auto at = asked.rbegin(); at != asked.rend() && known->second.empty(); ++at) {
     bool same = false;
     recorder_.trace().glance(at->playback, at->playback, [&](const RecordGlance& record) {
@@ -67,7 +67,7 @@ std::vector<std::uint64_t> StepReplay::variables_of(const Playback& playback,
 
 void StepReplay::sample(const TrainingStep& step, const std::vector<HandUpdate>& by_hand,
                         const FindHealthValue& find, const CancelFlag* cancel) {
-  const HealthPast past{recorder_.trace(), recorder_.values(), recorder_.handoffs()};
+  const HealthPast past{recorder_.trace(), recorder_.values(), recorder_.data_flow()};
   if (step.first < past.trace.oldest_kept())
     throw ValueError("gone", "Its records were forgotten when the recording passed its number of records.");
   const Found found = collect(step, cancel);
@@ -75,7 +75,7 @@ void StepReplay::sample(const TrainingStep& step, const std::vector<HandUpdate>&
   std::map<std::uint64_t, HealthSubject> variables;  // by value
   std::vector<std::vector<std::uint64_t>> all_sources;
   for (const Playback& playback : found.playbacks) {
-    all_sources.push_back(past.handoffs.sources_of(playback.record));
+    all_sources.push_back(past.data_flow.sources_of(playback.record));
     const std::vector<std::uint64_t> ids = variables_of(playback, all_sources.back());
     for (std::size_t i = 0; i < std::min(ids.size(), all_sources.back().size()); ++i) {
       const auto subject = variable_subject(past, all_sources.back()[i], ids[i]);

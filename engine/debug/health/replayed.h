@@ -1,4 +1,4 @@
-// Samples of a step that nobody looked at while it ran: its values are recomputed.
+// Samples of a step that was not sampled while it ran: its values are recomputed.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ class StepReplay {
                                           const std::vector<std::uint64_t>& sources);
 
   Recorder& recorder_;
-  /// What a playback of that line is asked for, as long as somebody remembers: ids of variables.
+  /// The variables that a playback of that line is asked for, while the recorder knows them: their ids.
   std::map<std::pair<std::uint32_t, std::size_t>, std::vector<std::uint64_t>> known_;
 };
 

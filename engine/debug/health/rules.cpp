@@ -177,7 +177,7 @@ using namespace rules;
 
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 31> order = {"broadcast from both sides",
+  static constexpr std::array<std::string_view, 32> order = {"broadcast from both sides",
                                                              "variable made anew",
                                                              "asked for twice",
                                                              "gradients added up",
@@ -187,6 +187,7 @@ int cause_rank(const HealthFinding& finding) {
                                                              "applied twice",
                                                              "wrong custom gradient",
                                                              "evaluation mode in training",
+                                                             "normalised over the wrong axis",
                                                              "unnormalised data",
                                                              "learning rate",
                                                              "rho not 1 / s·y",
@@ -217,7 +218,9 @@ bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
   const std::string &from = cause.rule, &to = effect.rule;
   const bool numbers = to == "exploding gradient" || to == "large updates" || to == "not finite" ||
                        to == "dead units" || to == "saturated units" || to == "loss";
-  if (from == "learning rate" || from == "unnormalised data" || from == "gradients added up") return numbers;
+  if (from == "learning rate" || from == "unnormalised data" || from == "gradients added up" ||
+      from == "normalised over the wrong axis")
+    return numbers;
   if (from == "exploding gradient" || from == "large updates")
     return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
   if (from == "dead units" || from == "saturated units") return to == "no learning";
@@ -269,7 +272,7 @@ Findings judge(const HealthCases& cases) {
         quasi_newton_trouble, squashed_twice,       forgotten_axes,  custom_gradients,
         recreated_variables,  resting_variables,    wrong_modes,     unnormalised_inputs,
         rates_too_large,      wrong_class_axes,     inverted_masks,  echoed_labels,
-        summed_gradients,     variables_twice}) {
+        summed_gradients,     variables_twice,      wrong_scale_axes}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -298,18 +301,17 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   std::vector<std::string> texts;
   if (cases.cut)
     texts.push_back(
-        "Steps of this run were forgotten before Health counted them: steps count from the first that is "
-        "known, and "
-        "how the run began is not.");
+        "Steps of this run were dropped before Health counted them: steps are counted from the first known "
+        "one, and the start of the run is unknown.");
   if (cases.sampled < cases.steps)
     texts.push_back(std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
                     (cases.sampled == 1 ? " was" : " were") +
-                    " sampled: what happened only in the others is not seen.");
+                    " sampled: what happened only in the others is not visible.");
   if (!cases.cut && cases.sampled > 0 && !cases.sees_begin())
     texts.push_back("No step before step " + std::to_string(cases.first_sample()) +
-                    " was sampled: how the run began is not known.");
+                    " was sampled: the start of the run is unknown.");
   if (cases.steps > 0 && cases.sampled < trend_samples)
-    texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +
+    texts.push_back("A loss's trend is not judged before " + std::to_string(trend_samples) +
                     " steps were sampled.");
   if (std::ranges::any_of(cases, [&](const HealthCase& each) {
         return each.kind == HealthKind::loss && has_no_trend(cases, each);

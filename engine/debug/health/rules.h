@@ -54,7 +54,7 @@ struct HealthCases {
   /// Whether samples say what was usual when the run began.
   bool sees_begin() const;
 };
-/// Place, op and tensor are left to whoever knows the records.
+/// The caller, which knows the records, fills in place, op and tensor.
 using Findings = std::vector<protocol::HealthFinding>;
 
 // Each returns what it finds, in the cases' order. All but the first take finite_part of the cases.
@@ -77,6 +77,7 @@ Findings recreated_variables(const HealthCases& cases);
 Findings resting_variables(const HealthCases& cases);
 Findings wrong_modes(const HealthCases& cases);  ///< of dropout and batch normalisation
 Findings unnormalised_inputs(const HealthCases& cases);
+Findings wrong_scale_axes(const HealthCases& cases);  ///< inputs normalised over the wrong axis
 Findings rates_too_large(const HealthCases& cases);   ///< learning rates
 Findings wrong_class_axes(const HealthCases& cases);  ///< softmax over the examples
 Findings inverted_masks(const HealthCases& cases);
@@ -214,6 +215,21 @@ std::vector<Repeated<Fact>> repeated_facts(const ProgramFacts& program, std::vec
       found[at->second].newest = &fact;
       if (counted_here.insert(at->second).second) ++found[at->second].steps;
     }
+  }
+  return found;
+}
+
+/// A finding of each place that at least so many steps have. `write(repeated, finding)` writes sentence and
+/// cure.
+template <class Fact, class Key, class Write>
+Findings findings_of(const HealthCases& cases, std::vector<Fact> StepFacts::*facts, const char* rule,
+                     HealthSeverity severity, std::size_t least_steps, Key&& key, Write&& write) {
+  Findings found;
+  for (const auto& one : repeated_facts(cases.program, facts, key)) {
+    if (one.steps < least_steps) continue;
+    HealthFinding each = program_finding(cases, one.first->place, one.since, rule, severity);
+    write(one, each);
+    found.push_back(std::move(each));
   }
   return found;
 }

@@ -139,13 +139,55 @@ Findings unnormalised_inputs(const HealthCases& cases) {
         each.sentence += "from " + short_number(fact.least) + " to " + short_number(fact.most) +
                          ", with a mean of " + short_number(fact.mean) + " and a root mean square of " +
                          short_number(whole);
-      each.sentence += ", at step " + std::to_string(step.step) + ". Initial weights are made for about 1.";
+      each.sentence +=
+          ", at step " + std::to_string(step.step) + ". Initial weights assume values of about 1.";
       report(found, std::move(each),
              "Subtract the mean and divide by the standard deviation of each column, or scale to -1 to 1 "
              "(pixels: "
              "/ 255); a layer that normalises does it too.");
     }
   return found;
+}
+
+Findings wrong_scale_axes(const HealthCases& cases) {
+  const auto key = [](const ScaleFact& fact) { return fact.place.location; };
+  const auto write = [&](const auto& one, HealthFinding& each) {
+    const ScaleFact& fact = *one.first;
+    const std::string layer = "the first layer's " + fact.layer.op + place_text(fact.layer);
+    const std::string large = "column " + std::to_string(fact.large_column),
+                      small = "column " + std::to_string(fact.small_column);
+    if (fact.statistic.record != 0)
+      each.sentence = fact.place.op + place_text(fact.place) + (fact.subtracts ? " shifts" : " scales") +
+                      " the inputs " + tuple_text(fact.shape) + " of " + layer + " by one number for " +
+                      (fact.of_examples ? "each example" : "all features together") + ", " +
+                      fact.statistic.op + place_text(fact.statistic) + " of shape " +
+                      tuple_text(fact.operand) + ", not for each feature";
+    else
+      each.sentence = "The inputs " + tuple_text(fact.shape) + " of " + layer +
+                      " have mean 0 and standard "
+                      "deviation 1 " +
+                      (fact.of_examples ? "in each example, not in each feature"
+                                        : "over all features together, not in each feature");
+    each.sentence += read_text(cases, one.steps) + ". ";
+    if (fact.statistic.record != 0)
+      each.sentence += "The features differ by orders of magnitude: before it " + large +
+                       " has a standard deviation of " + short_number(fact.large_before) + ", " + small +
+                       " of " + short_number(fact.small_before) + "; at the layer it is " +
+                       short_number(fact.large_after) + " and " + short_number(fact.small_after) + ".";
+    else if (fact.of_examples)
+      each.sentence +=
+          "The features hardly differ from example to example: the largest standard deviation, of " + large +
+          ", is " + short_number(fact.large_after) + ".";
+    else
+      each.sentence += "The features still differ by orders of magnitude: " + large +
+                       " has a standard deviation of " + short_number(fact.large_after) + ", " + small +
+                       " of " + short_number(fact.small_after) + ".";
+    each.cure =
+        "Take mean and standard deviation of each column over the examples, axis=0: "
+        "(x - x.mean(axis=0)) / x.std(axis=0).";
+  };
+  return findings_of(cases, &StepFacts::scales, "normalised over the wrong axis", HealthSeverity::warning, 1,
+                     key, write);
 }
 
 }  // namespace tapedeck::debug

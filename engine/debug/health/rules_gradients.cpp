@@ -115,7 +115,7 @@ Findings vanishing_gradients(const HealthCases& cases) {
     sentence = subject.text + ": an element of its gradient is about " + short_number(here) + ", one of " +
                largest->text + "'s " + short_number(most) + each->where;
     if (made_up)
-      sentence += ". The optimiser makes up for it: a step changes it by about " + short_number(moves) +
+      sentence += ". The optimiser compensates for it: a step changes it by about " + short_number(moves) +
                   " of its size, " + largest->text + " by " + short_number(others);
     else if (moves >= 0 && others > 0)
       sentence += ". A step changes it by about " + short_number(moves) + " of its size, " + largest->text +
@@ -123,7 +123,7 @@ Findings vanishing_gradients(const HealthCases& cases) {
     sentence += ".";
     each->finding.cure =
         "Initialisation that fits the activation (Glorot, He), relu in place of sigmoid or tanh, "
-        "normalisation, or shortcuts.";
+        "normalisation, or shortcut connections.";
     return each->finding;
   });
 }
@@ -177,7 +177,7 @@ Findings updates_out_of_range(const HealthCases& cases) {
                              " of its size (the median)" + each->where + "; about 0.001 is usual.";
     each->finding.cure =
         large ? "A smaller learning rate, or a look at what makes the gradient large."
-              : "A larger learning rate, or one of its own for this variable, unless it is meant to rest.";
+              : "A larger learning rate, or one of its own for this variable, unless it is meant to stay.";
     return each->finding;
   });
 }
@@ -195,8 +195,8 @@ Findings collapsed_ranks(const HealthCases& cases) {
                              short_number(newest_quarter_of(points)) + each->where +
                              "; at the beginning it was about " + short_number(usual) + ".";
     each->finding.cure =
-        "The gradient goes nearly in one direction. Look at whether the examples of a batch, or the units, "
-        "have become alike: dead units, one class alone, a loss that one example rules.";
+        "The gradient points almost in one direction. Look at whether the examples of a batch, or the units, "
+        "have become alike: dead units, one class alone, a loss that one example dominates.";
     return each->finding;
   });
 }

@@ -97,7 +97,7 @@ void descent_directions(const HealthCase& subject, Findings& found) {
   if (first == points.end()) return;
   HealthFinding each = finding_at(subject, name, *first, "no descent direction", HealthSeverity::error);
   each.sentence =
-      subject.text + ": the direction d is no descent direction: " + name + " is positive " +
+      subject.text + ": the direction d is not a descent direction: " + name + " is positive " +
       count_text(static_cast<std::size_t>(std::ranges::count_if(points, goes_up)), points, *first) + ".";
   const auto i = static_cast<std::size_t>(first - points.begin());
   const HealthPoint* product = partner(points, i, curve_of(subject, "s·y"));
@@ -124,7 +124,7 @@ void curvature_of_pairs(const HealthCase& subject, Findings& found) {
   const HealthPoints& slopes = curve_of(subject, slope ? slope : "d·g");
   const auto up = std::ranges::find_if(slopes, goes_up);
   if (up != slopes.end() && up->step <= bad->step)
-    each.sentence += " The direction was no descent direction at step " + std::to_string(up->step) +
+    each.sentence += " The direction was not a descent direction at step " + std::to_string(up->step) +
                      " already: the steps since say little of the loss's curvature.";
   else
     each.sentence +=
@@ -134,7 +134,7 @@ void curvature_of_pairs(const HealthCase& subject, Findings& found) {
   report(
       found, std::move(each),
       "A line search that satisfies the Wolfe conditions (line_search=\"strong_wolfe\") keeps s·y above 0; "
-      "without one, leave such pairs out.");
+      "without one, skip such pairs.");
 }
 
 void size_of_rho(const HealthCase& subject, Findings& found) {
@@ -156,7 +156,7 @@ void size_of_rho(const HealthCase& subject, Findings& found) {
         here ? ", and the curvature s·y / s·s is " + short_number(here->value) + " there."
              : ": s·y is that much smaller. Whether the step was short, as where it converges, or the "
                "loss flat is not known: no \"curvature\" (s·y / s·s) was reported.";
-    report(found, std::move(each), "Leave pairs out whose s·y is below about 1e-10 of y·y.");
+    report(found, std::move(each), "Skip pairs whose s·y is below about 1e-10 of y·y.");
     return;
   }
 }

@@ -121,14 +121,14 @@ void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings
       moved += point.value != 0;
     }
   if (gone)
-    each.sentence += "; the loss is as good as 0 there, so nothing is left to learn.";
+    each.sentence += "; the loss is practically 0 there, so nothing is left to learn.";
   else if (moved > 0)
     each.sentence += "; it changes all the same in " + std::to_string(moved) +
                      " of these: momentum, decay or an assignment moves it.";
   else
     each.sentence += seen > 0 ? ", and keeps its value." : ".";
   report(found, std::move(each),
-         gone ? "Nothing, where the loss is what you want it to be."
+         gone ? "Nothing, if the loss is as low as you want it."
               : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.");
 }
 

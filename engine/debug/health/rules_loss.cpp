@@ -76,7 +76,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
         finding_at(subject, quantity::loss, points[trend.lowest_at], "loss", HealthSeverity::note);
     each.sentence = "The loss is " + ends + ", steps " + std::to_string(points.front().step) + " to " +
                     std::to_string(points.back().step) +
-                    ". What it was before was not sampled: if that was much more, this is no rise" + sampled;
+                    ". Earlier losses were not sampled: if they were much larger, this is not a rise" +
+                    sampled;
     each.cure = "Sample more steps (M), or run it again with Health open from the beginning.";
     return each;
   }
@@ -114,7 +115,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
   if (rises) {
     each.record = update;
     each.sentence += uphill;
-    each.cure = "Subtract the gradient (assign_sub), or take the negative of what is to grow as the loss.";
+    each.cure =
+        "Subtract the gradient (assign_sub), or minimise the negative of the quantity that should grow.";
   }
   return each;
 }

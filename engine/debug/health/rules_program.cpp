@@ -43,33 +43,30 @@ Findings squashed_twice(const HealthCases& cases) {
     for (const StepFacts& step : cases.program.steps)
       if (step.step == one.since) each.sentence += narrow_range_text(step, fact);
     report(found, std::move(each),
-           "Give it what " + fact.inner.op +
-               " gets, the logits; or take a loss of probabilities (in Keras, from_logits=False).");
+           "Pass it the logits that " + fact.inner.op +
+               " gets, or use a loss on probabilities (in Keras, from_logits=False).");
   }
   return found;
 }
 
 Findings forgotten_axes(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const BroadcastFact& fact) { return std::pair(fact.place.location, fact.place.op); };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::broadcasts, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const BroadcastFact& fact = *one.first;
     const auto rows = static_cast<std::uint64_t>(fact.result.front());
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "broadcast from both sides", HealthSeverity::error);
     each.sentence = fact.place.op + place_text(fact.place) +
                     " in the loss broadcasts both of its operands: " + tuple_text(fact.left) + " and " +
                     tuple_text(fact.right) + " make " + tuple_text(fact.result) +
                     read_text(cases, one.steps) + ". Each of " + counted(rows, "example") +
-                    " meets the numbers of all others, " +
-                    counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " in place of " +
+                    " is combined with the numbers of all others, " +
+                    counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " instead of " +
                     std::to_string(rows) + ".";
-    report(
-        found, std::move(each),
+    each.cure =
         "Give both the same shape: labels[:, None], tf.squeeze(predictions, -1) or tf.reshape. Then the loss "
-        "compares each prediction with its own label.");
-  }
-  return found;
+        "compares each prediction with its own label.";
+  };
+  return findings_of(cases, &StepFacts::broadcasts, "broadcast from both sides", HealthSeverity::error, 1,
+                     key, write);
 }
 
 Findings custom_gradients(const HealthCases& cases) {
@@ -88,10 +85,10 @@ Findings custom_gradients(const HealthCases& cases) {
     if (checked) {
       each.record = checked->record;
       each.sentence =
-          "The custom gradient of " + name + " is not what finite differences say. " + checked->sentence;
+          "The custom gradient of " + name + " disagrees with finite differences. " + checked->sentence;
       each.cure =
-          "Derive it anew, and check it again (Shift+F8); where it differs on purpose (clipped, reversed, "
-          "straight through) it may stay.";
+          "Derive it again and check it (Shift+F8); if it differs on purpose (clipped, reversed, "
+          "straight-through), leave it.";
     } else {
       each.check = true;
       each.sentence = "The program wrote the gradient of " + name + (fact.line ? ", itself" : " itself") +
@@ -127,7 +124,7 @@ Findings recreated_variables(const HealthCases& cases) {
     const SourceFact& fact = *one.first;
     HealthFinding each =
         program_finding(cases, fact.place, one.since, "variable made anew", HealthSeverity::error);
-    each.sentence = fact.name + " " + tuple_text(fact.shape) + " is another variable in each step" +
+    each.sentence = fact.name + " " + tuple_text(fact.shape) + " is a new variable in each step" +
                     read_text(cases, one.steps) + ": what a step changes is lost with the next.";
     report(found, std::move(each),
            "Make the variable once, before the loop; in a layer, in __init__ or build, not in call.");
@@ -154,13 +151,12 @@ Findings resting_variables(const HealthCases& cases) {
     if (!(gradient > 0) || !curve_of(*subject, quantity::update).empty()) continue;
     HealthFinding each =
         finding_at(*subject, quantity::gradient, gradients.front(), "never updated", HealthSeverity::warning);
-    each.sentence = subject->text + " is never updated: it has the value that it began with" +
+    each.sentence = subject->text + " is never updated: it still has its initial value" +
                     read_text(cases, one.steps) + ", although its gradient's norm is about " +
                     short_number(gradient) + line_text(*subject) + ".";
-    report(
-        found, std::move(each),
-        "Is it in the list that the optimiser gets, and is its assignment there? One that is meant to rest "
-        "costs less where no gradient is asked for it (trainable=False).");
+    report(found, std::move(each),
+           "Is it in the list that the optimiser gets, and is its assignment there? A variable that should "
+           "not change costs less with trainable=False, which asks for no gradient.");
   }
   return found;
 }
@@ -179,9 +175,9 @@ Findings wrong_modes(const HealthCases& cases) {
     const bool dropout = fact.place.op == "dropout";
     each.sentence =
         (fact.layer.empty() ? fact.place.op : fact.layer + " (" + fact.place.op + ")") +
-        place_text(fact.place) + " works as in training where no tape records" +
+        place_text(fact.place) + " runs in training mode where no tape records" +
         (step > cases.steps ? ", after the last step" : ", before step " + std::to_string(step)) +
-        (dropout ? ": it sets elements to 0 at random, so that an evaluation is noise in part"
+        (dropout ? ": it sets elements to 0 at random, so that evaluations are partly noise"
                  : ": it takes the batch's own mean and variance, so that an example's result depends "
                    "on the others") +
         (disturbed == 0 ? ". In the steps of training that were read no such op runs: the two may be "

@@ -72,7 +72,7 @@ Findings dead_units(const HealthCases& cases) {
         subject.shape.empty() ? "units" : counted(static_cast<std::uint64_t>(subject.shape.back()), "unit");
     each->finding.sentence =
         subject.text + ": " + shares_text(points, each->span, holds) + " of its " + units + " are dead" +
-        each->where + ". They give 0 for every example of the batch, so no gradient gets through them.";
+        each->where + ". They output 0 for every example of the batch, so no gradient gets through them.";
     each->finding.cure =
         "A smaller learning rate, He initialisation, biases that begin a little above 0, or leaky_relu in "
         "its place keep units alive; look at the update just before that step.";

@@ -25,78 +25,62 @@ std::string list_text(const std::vector<std::string>& names) {
 }  // namespace
 
 Findings wrong_class_axes(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const AxisFact& fact) { return fact.place.location; };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::axes, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const AxisFact& fact = *one.first;
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "softmax over examples", HealthSeverity::error);
     const std::string classes = std::to_string(fact.shape[1]), least = short_number(fact.least),
                       most = short_number(fact.most);
     each.sentence = fact.place.op + place_text(fact.place) + " of " + tuple_text(fact.shape) +
-                    " goes along axis " + std::to_string(fact.axis) + ", the " +
+                    " is along axis " + std::to_string(fact.axis) + ", the " +
                     counted(static_cast<std::uint64_t>(fact.shape[0]), "example") +
                     ", where the labels name one of " + classes + " classes on axis 1" +
                     read_text(cases, one.steps) + ". An example's " + classes + " probabilities add up to " +
                     (least == most ? least : least + " to " + most) + " (step " + std::to_string(one.since) +
                     "), not to 1.";
     each.cure = "Let it go along the classes: axis=-1, which it does where no axis is given.";
-    found.push_back(std::move(each));
-  }
-  return found;
+  };
+  return findings_of(cases, &StepFacts::axes, "softmax over examples", HealthSeverity::error, 1, key, write);
 }
 
 Findings inverted_masks(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const MaskFact& fact) { return fact.place.location; };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::masks, key)) {
-    if (one.steps < least_steps_told) continue;
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const MaskFact& fact = *one.first;
     const std::string last = std::to_string(fact.shape.back() - 1);
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "inverted mask", HealthSeverity::warning);
     each.sentence =
         "The attention of " + fact.place.op + place_text(fact.place) + ", " + tuple_text(fact.shape) +
-        ", is masked the wrong way round: each place gives weight to later places alone, and 0 to "
-        "itself and those before" +
-        read_text(cases, one.steps) + ". Place 0 sees 1 to " + last + ", place " + last + " has none left.";
+        ", has an inverted mask: each position attends to later positions only, with weight 0 for itself and "
+        "earlier ones" +
+        read_text(cases, one.steps) + ". Position 0 sees 1 to " + last + "; position " + last + " sees none.";
     each.cure =
-        "Take away what comes later in place of what came before: the mask is 1 above the diagonal "
+        "Mask later positions instead of earlier ones: the mask is 1 above the diagonal "
         "(1 - tril), or it is meant as what may be seen.";
-    found.push_back(std::move(each));
-  }
-  return found;
+  };
+  return findings_of(cases, &StepFacts::masks, "inverted mask", HealthSeverity::warning, least_steps_told,
+                     key, write);
 }
 
 // An autoencoder of tokens means it: it is a note.
 Findings echoed_labels(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const EchoFact& fact) { return fact.place.location; };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::echoes, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const EchoFact& fact = *one.first;
-    if (one.steps < least_steps_told || one.steps < cases.program.steps.size()) continue;
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "labels are the inputs", HealthSeverity::note);
     each.sentence = "The labels of " + fact.loss.op + place_text(fact.loss) + " are the numbers that " +
                     fact.place.op + place_text(fact.place) + " looks up, " +
                     counted(static_cast<std::uint64_t>(fact.labels), "label") + " each at the same place" +
-                    read_text(cases, one.steps) + ": the network is asked for what it is given.";
+                    read_text(cases, one.steps) + ": the network is asked to return its input.";
     each.cure =
         "To predict what comes next, give it text[:, :-1] and take text[:, 1:] as labels. An autoencoder of "
         "tokens means it so.";
-    found.push_back(std::move(each));
-  }
-  return found;
+  };
+  return findings_of(cases, &StepFacts::echoes, "labels are the inputs", HealthSeverity::note,
+                     std::max(least_steps_told, cases.program.steps.size()), key, write);
 }
 
 Findings summed_gradients(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const SumFact& fact) { return std::pair(fact.place.location, fact.variable); };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::sums, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const SumFact& fact = *one.newest;
-    if (one.steps < least_steps_told) continue;
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "gradients added up", HealthSeverity::warning);
     std::uint64_t newest = 0;
     for (const StepFacts& step : cases.program.steps)
       for (const SumFact& other : step.sums)
@@ -112,19 +96,15 @@ Findings summed_gradients(const HealthCases& cases) {
     each.cure =
         "Begin a new sum (zeros) after each update, or take the gradient alone. Momentum multiplies the old "
         "sum by a factor below 1.";
-    found.push_back(std::move(each));
-  }
-  return found;
+  };
+  return findings_of(cases, &StepFacts::sums, "gradients added up", HealthSeverity::warning, least_steps_told,
+                     key, write);
 }
 
 Findings variables_twice(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const TwiceFact& fact) { return std::pair(fact.place.location, fact.variable); };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::twice, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const TwiceFact& fact = *one.first;
-    if (one.steps < least_steps_told) continue;
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "asked for twice", HealthSeverity::warning);
     each.sentence = "The gradient" + place_text(fact.place) + " is asked for " + fact.name + " " +
                     tuple_text(fact.shape) + " " + std::to_string(fact.times) + " times" +
                     read_text(cases, one.steps) + ": these are not " + std::to_string(fact.times) +
@@ -134,11 +114,11 @@ Findings variables_twice(const HealthCases& cases) {
           ", and a step updates it " + std::to_string(fact.updates) + " times with the same gradient";
     each.sentence += ".";
     each.cure =
-        "[variable] * 3 is a list of one variable three times: make each anew ([make() for _ in range(3)]). "
+        "[variable] * 3 is a list of one variable three times: create each one ([make() for _ in range(3)]). "
         "Layers that share a variable on purpose ask for it once.";
-    found.push_back(std::move(each));
-  }
-  return found;
+  };
+  return findings_of(cases, &StepFacts::twice, "asked for twice", HealthSeverity::warning, least_steps_told,
+                     key, write);
 }
 
 std::string uphill_text(const HealthCases& cases, std::uint64_t& record) {

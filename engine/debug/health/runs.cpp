@@ -16,7 +16,7 @@ constexpr std::uint32_t newest_record = std::numeric_limits<std::uint32_t>::max(
 /// How far the first op on a tape is looked for behind an update.
 constexpr std::uint32_t most_between = 1024;
 
-/// A run of a cell up to the begin of the next one: a thread may go on when the cell has ended.
+/// A run of a cell up to the start of the next one: a thread may go on when the cell has ended.
 std::vector<protocol::HealthRun> cell_runs_told(const CellRuns& all) {
   std::vector<CellRun> known = all.newest(std::numeric_limits<std::size_t>::max());
   std::map<std::string, std::uint64_t> of_cell;

@@ -34,7 +34,7 @@ bool is_all(const Tensor& tensor, double value) {
 /// Statistics of 0 and 1 on the tape, of a layer whose scale or offset learns: nothing has moved them.
 void read_initial_statistics(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts) {
   const Recorder& recorder = past.recorder();
-  const HealthPast known{recorder.trace(), recorder.values(), recorder.handoffs()};
+  const HealthPast known{recorder.trace(), recorder.values(), recorder.data_flow()};
   for (const StepOp& op : graph.ops()) {
     if (op.backward || op.inputs.empty() || !is_named(op, "add") || graph.is_source(op.inputs[0])) continue;
     const TensorOrigin origin = recorder.trace().tensors().get(op.inputs[0]);

@@ -86,7 +86,7 @@ StepGraph::StepGraph(Past& past, const StepToRead& step) : past_(past) {
 void StepGraph::find_dependents() {
   for (const StepOp& op : ops_) {
     if (op.kind != EventKind::playback) continue;
-    for (const std::uint64_t source : past_.recorder().handoffs().sources_of(op.number))
+    for (const std::uint64_t source : past_.recorder().data_flow().sources_of(op.number))
       sources_.insert(source);
   }
   depends_ = sources_;
@@ -251,9 +251,9 @@ void read_customs(Past& past, const StepGraph& graph, StepFacts& facts) {
 /// The variables that a playback was asked for.
 std::vector<SourceFact> sources_of(Past& past, std::uint32_t playback) {
   const Recorder& recorder = past.recorder();
-  const HealthPast known{recorder.trace(), recorder.values(), recorder.handoffs()};
+  const HealthPast known{recorder.trace(), recorder.values(), recorder.data_flow()};
   std::vector<SourceFact> found;
-  for (const std::uint64_t source : recorder.handoffs().sources_of(playback)) {
+  for (const std::uint64_t source : recorder.data_flow().sources_of(playback)) {
     const auto subject = variable_subject(known, source);
     if (!subject || subject->variable == 0) continue;
     SourceFact fact;

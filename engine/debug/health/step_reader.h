@@ -34,14 +34,14 @@ struct StepOp {
   std::vector<std::uint64_t> inputs, outputs;
 };
 
-/// The step's ops, and how their tensors hang together.
+/// The step's ops, and the dependencies of their tensors.
 class StepGraph {
  public:
   StepGraph(Past& past, const StepToRead& step);
 
   const std::vector<StepOp>& ops() const { return ops_; }
   bool cut() const { return cut_; }
-  /// The op that made it in this step; nullptr: none did.
+  /// The op that made it in this step, or nullptr.
   const StepOp* maker(std::uint64_t tensor) const;
   /// The same behind ops that change no number: reshape, cast, identity, …
   const StepOp* maker_of_numbers(std::uint64_t tensor) const;
@@ -88,6 +88,9 @@ void read_updates(Past& past, const StepGraph& graph, const StepToRead& step, St
 /// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp).
 void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
                bool recompute, StepFacts& facts);
+/// Whether a layer's input, whose value that is, was normalised over the wrong axis (step_scales.cpp).
+void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, const Tensor& input, bool recompute,
+                 StepFacts& facts);
 /// Attention whose mask is the wrong way round.
 void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
 /// What made the tensor, or what a variable's value was assigned from; nullptr: no op.

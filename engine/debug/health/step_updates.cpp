@@ -18,11 +18,11 @@ constexpr std::int64_t most_direction_elements = 1 << 20;
 /// By the gradient's tensor: the variable that it is of.
 std::map<std::uint64_t, SourceFact> gradients_of_step(Past& past, const StepGraph& graph) {
   const Recorder& recorder = past.recorder();
-  const HealthPast known{recorder.trace(), recorder.values(), recorder.handoffs()};
+  const HealthPast known{recorder.trace(), recorder.values(), recorder.data_flow()};
   std::map<std::uint64_t, SourceFact> found;
   for (const StepOp& op : graph.ops()) {
     if (op.kind != EventKind::playback) continue;
-    const std::vector<std::uint64_t> sources = recorder.handoffs().sources_of(op.number);
+    const std::vector<std::uint64_t> sources = recorder.data_flow().sources_of(op.number);
     for (std::size_t i = 0; i < std::min(sources.size(), op.outputs.size()); ++i) {
       const auto subject = variable_subject(known, sources[i]);
       if (!subject || subject->variable == 0 || op.outputs[i] == 0) continue;
@@ -171,11 +171,11 @@ void read_directions(Past& past, const StepToRead& step, const std::map<std::uin
 
 void read_twice(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts) {
   const Recorder& recorder = past.recorder();
-  const HealthPast known{recorder.trace(), recorder.values(), recorder.handoffs()};
+  const HealthPast known{recorder.trace(), recorder.values(), recorder.data_flow()};
   for (const StepOp& op : graph.ops()) {
     if (op.kind != EventKind::playback) continue;
     std::map<std::uint64_t, std::size_t> asked;
-    for (const std::uint64_t source : recorder.handoffs().sources_of(op.number)) ++asked[source];
+    for (const std::uint64_t source : recorder.data_flow().sources_of(op.number)) ++asked[source];
     for (const auto& [source, times] : asked) {
       const auto subject = times > 1 ? variable_subject(known, source) : std::nullopt;
       if (!subject || subject->variable == 0) continue;

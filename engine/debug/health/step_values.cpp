@@ -232,6 +232,7 @@ void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
       if (count < 2 || count > static_cast<double>(most_value_elements)) continue;
       const Tensor value = step_value(past, input, recompute, facts);
       if (!value) continue;
+      if (data == 0 && is_named(op, "matmul")) read_scales(past, graph, op, value, recompute, facts);
       InputFact fact = measured_input(value);
       fact.place = graph.place(op);
       facts.inputs.push_back(std::move(fact));

@@ -10,7 +10,7 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t fewest_turns = 5;
-constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is nobody's trouble
+constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is not worth a report
 constexpr std::size_t most_storages = 200'000;  // the newest: older ones are as many of the same
 constexpr std::size_t most_named = 8;
 constexpr std::size_t most_growths = 5;
@@ -240,7 +240,7 @@ void add_past_growth(const MemoryIndex& index, std::map<std::uint32_t, std::vect
       if (gone * 10 < one.lives.size() * 8 || is_told(one.growth)) continue;
       growth.push_back(one.growth);
       growth.back().freed = last;
-      growth.back().sentence += " They went after op " + std::to_string(last - 1) + ".";
+      growth.back().sentence += " They were freed after op " + std::to_string(last - 1) + ".";
     }
   }
   if (growth.size() > most_growths) growth.resize(most_growths);

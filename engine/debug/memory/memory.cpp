@@ -193,7 +193,7 @@ std::string change_text(const MemoryIndex& index, const Recorder& recorder, std:
   const Totals now = after(index, recorder, *std::prev(end));
   std::string text = steps ? "Since the step before: " : "Since the gradient before: ";
   const std::int64_t bytes = now.bytes - before.bytes, tapes = now.tapes - before.tapes;
-  if (bytes == 0 && tapes == 0) return text + "no more and no less.";
+  if (bytes == 0 && tapes == 0) return text + "unchanged.";
   if (tapes != 0) text += signed_count(tapes, "tape", "tapes") + ", ";
   return text + (bytes < 0 ? "−" : "+") + bytes_text(static_cast<std::uint64_t>(std::abs(bytes))) + ".";
 }
@@ -267,7 +267,7 @@ protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& reques
   index_.catch_up(cancel);
   const auto record =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(request.record.value_or(0), index_.last()));
-  const std::uint64_t in_use = bytes_in_use(), of_onlookers = bytes_of_onlookers();
+  const std::uint64_t in_use = bytes_in_use(), of_observers = bytes_of_observers();
   std::vector<AliveStorage> alive = alive_at(index_, recorder_, record, cancel);
   protocol::MemoryState state;
   state.record = protocol::if_there(record);
@@ -287,7 +287,7 @@ protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& reques
   const bool is_live = record == 0 && !recorder_.file();
   state.recorder = is_live ? recorder_.bytes()
                            : recorder_at(recorder_.memory().samples(), record ? record : index_.last());
-  const std::uint64_t told = state.variables + state.tapes + state.program + of_onlookers;
+  const std::uint64_t told = state.variables + state.tapes + state.program + of_observers;
   if (is_live) state.elsewhere = in_use - std::min(in_use, told);
   if (is_live) state.recomputed = recorder_.values().recomputed_bytes();
   state.change = protocol::if_there(change_text(index_, recorder_, record));

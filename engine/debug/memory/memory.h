@@ -1,5 +1,5 @@
-// Memory over a run: its curve, what was alive at a moment and who held it, what grows, and what computing
-// again would save.
+// Memory over a run: its curve, the storages alive at a moment and their holders, growth, and what
+// recomputation would save.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ struct PastGrowth {
   std::vector<std::size_t> lives;  ///< places in MemoryIndex::lives()
 };
 
-/// Any thread may call; one waits for the other. All throw Cancelled.
+/// Thread-safe; calls are serialised. All throw Cancelled.
 class MemoryReader {
  public:
   explicit MemoryReader(const Recorder& recorder) : recorder_(recorder), index_(recorder) {}

@@ -85,7 +85,7 @@ void MemoryIndex::clear(std::uint32_t oldest) {
   // What was made before, and is still there.
   const Trace& trace = recorder_->trace();
   trace.tensors().visit_alive(trace.oldest_tensor(),
-                              [this, oldest](std::uint64_t root) { bear(root, oldest, oldest); });
+                              [this, oldest](std::uint64_t root) { add_storage(root, oldest, oldest); });
 }
 
 void MemoryIndex::catch_up(const CancelFlag* cancel) {
@@ -94,7 +94,7 @@ void MemoryIndex::catch_up(const CancelFlag* cancel) {
   if (next_ < oldest || (oldest > first_ && oldest - first_ > moments_.size() / 2)) clear(oldest);
   const std::uint32_t newest = trace.newest();  // before the ends are looked at: none comes late then
   look_at_late();
-  while (next_ <= newest && go_on_to(std::min(newest, next_ + records_in_turn - 1), cancel)) {
+  while (next_ <= newest && advance_to(std::min(newest, next_ + records_in_turn - 1), cancel)) {
   }
   take_events(next_);
   close_done();
@@ -102,7 +102,7 @@ void MemoryIndex::catch_up(const CancelFlag* cancel) {
 }
 
 /// False where it stopped before.
-bool MemoryIndex::go_on_to(std::uint32_t target, const CancelFlag* cancel) {
+bool MemoryIndex::advance_to(std::uint32_t target, const CancelFlag* cancel) {
   schedule(target);
   std::vector<Seen> seen;
   bool stopped = false;
@@ -136,7 +136,7 @@ void MemoryIndex::look_at_late() {
     read(number, number, seen);
     if (seen.empty() || seen[0].number != number) return true;
     if (!ended(seen[0].state)) return false;
-    bear_outputs(seen[0], next_);
+    add_outputs(seen[0], next_);
     return true;
   });
 }
@@ -170,7 +170,7 @@ void MemoryIndex::change(std::uint64_t root, Change&& change) {
 }
 
 /// `now`: the record that is being looked at, from which on it counts.
-void MemoryIndex::bear(std::uint64_t root, std::uint32_t born, std::uint32_t now) {
+void MemoryIndex::add_storage(std::uint64_t root, std::uint32_t born, std::uint32_t now) {
   const TensorTable& table = recorder_->trace().tensors();
   const std::uint32_t gone = table.life(root).gone;
   if ((gone != 0 && gone <= now) || alive_.contains(root)) return;
@@ -189,14 +189,14 @@ void MemoryIndex::bear(std::uint64_t root, std::uint32_t born, std::uint32_t now
   alive_.emplace(root, slot);
 }
 
-void MemoryIndex::bear_outputs(const Seen& record, std::uint32_t now) {
+void MemoryIndex::add_outputs(const Seen& record, std::uint32_t now) {
   const TensorTable& table = recorder_->trace().tensors();
   for (const std::uint64_t id : record.outputs)
     if (id != 0 && table.get(id).producer() == record.number && table.life(id).root == id)
-      bear(id, record.number, now);
+      add_storage(id, record.number, now);
 }
 
-void MemoryIndex::die(std::uint64_t root, std::uint32_t record) {
+void MemoryIndex::end_storage(std::uint64_t root, std::uint32_t record) {
   const auto found = alive_.find(root);
   if (found == alive_.end()) return;
   const Slot& slot = found->second;
@@ -220,7 +220,7 @@ void MemoryIndex::take_events(std::uint32_t before) {
 void MemoryIndex::take(const MemoryEvent& event) {
   switch (event.kind) {
     case MemoryEventKind::arrived:
-      return bear(event.subject, event.after + 1, std::max(event.after + 1, next_));
+      return add_storage(event.subject, event.after + 1, std::max(event.after + 1, next_));
     case MemoryEventKind::assigned:
       return assign(event);
     case MemoryEventKind::variable_gone:
@@ -284,7 +284,7 @@ void MemoryIndex::release_all(TapeLife& tape, std::uint32_t record) {
   tape.ended = record;
 }
 
-/// What its thread's VJPs and playbacks that ended before this record let go.
+/// Releases what its thread's VJPs and playbacks that ended before this record held.
 void MemoryIndex::close_ended(const Seen& record) {
   std::vector<OpenRecord>& open = open_[record.thread];
   for (; !open.empty() && open.back().depth >= record.depth; open.pop_back())
@@ -324,8 +324,8 @@ void MemoryIndex::process(const Seen& record) {
   take_events(number);
   close_ended(record);
   if (number >= due_first_ && number - due_first_ < due_.size())
-    for (const std::uint64_t root : std::exchange(due_[number - due_first_], {})) die(root, number);
-  if (record.kind == EventKind::op && ended(record.state)) bear_outputs(record, number);
+    for (const std::uint64_t root : std::exchange(due_[number - due_first_], {})) end_storage(root, number);
+  if (record.kind == EventKind::op && ended(record.state)) add_outputs(record, number);
   const bool forward = record.kind == EventKind::op || record.kind == EventKind::custom;
   if (forward && record.tape != 0 && record.state != RecordState::failed) {
     ids_.clear();

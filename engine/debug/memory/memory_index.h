@@ -1,5 +1,5 @@
-// What was alive when, and by whom it was held: made from records and the memory log when somebody asks, and
-// gone on with from where it ended.
+// What was alive when, and by whom it was held: made from records and the memory log on request; each request
+// continues where the last one ended.
 #pragma once
 
 #include <cstdint>
@@ -90,7 +90,7 @@ class MemoryIndex {
   void clear(std::uint32_t oldest);
   std::uint32_t read(std::uint32_t first, std::uint32_t last, std::vector<Seen>& seen);
   void process(const Seen& record);
-  bool go_on_to(std::uint32_t target, const CancelFlag* cancel);
+  bool advance_to(std::uint32_t target, const CancelFlag* cancel);
   void look_at_late();
   void schedule(std::uint32_t target);
   void take_events(std::uint32_t before);
@@ -98,9 +98,9 @@ class MemoryIndex {
   void close_ended(const Seen& record);
   void close_done();
   void close(const OpenRecord& over, std::uint32_t record);
-  void bear(std::uint64_t root, std::uint32_t born, std::uint32_t now);
-  void bear_outputs(const Seen& record, std::uint32_t now);
-  void die(std::uint64_t root, std::uint32_t record);
+  void add_storage(std::uint64_t root, std::uint32_t born, std::uint32_t now);
+  void add_outputs(const Seen& record, std::uint32_t now);
+  void end_storage(std::uint64_t root, std::uint32_t record);
   void assign(const MemoryEvent& event);
   void end_value(std::uint64_t variable, std::uint32_t record);
   TapeLife& tape(std::uint64_t id, std::uint32_t first);

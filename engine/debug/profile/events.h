@@ -1,4 +1,4 @@
-// A record as the profile sees it, and where such come from: the trace, or a test.
+// A record as the profile sees it, and its source: the trace, or a test.
 #pragma once
 
 #include <cstdint>

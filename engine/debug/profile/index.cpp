@@ -147,7 +147,7 @@ void ProfileIndex::take(const ProfileEvent& event) {
   if (event.inner) inner_.push_back({event.number, 0});
   if (event.depth == 0) {
     if (thread.top) add_gap(*thread.top, &event);
-    if (!thread.top) {  // from the cell's begin
+    if (!thread.top) {  // from the cell's start
       const auto& cells = pauses_.cells.all();
       const auto after = pauses_.cells.from(event.start);
       if (after != cells.begin()) {

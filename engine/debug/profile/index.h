@@ -1,5 +1,5 @@
-// What the profile knows of the records that it has passed over: lanes, sums of every few thousand records,
-// steps. Goes on where it ended, so that a trace is passed over once.
+// The profile's index of the records: lanes, sums of every few thousand records, steps. Incremental: a trace
+// is read once.
 //
 // A span takes in the records that begin in it. Whole blocks of records in it were summed up before; those at
 // its two ends are passed over again, so an answer is exact and takes a few milliseconds.
@@ -26,12 +26,12 @@ class ProfileIndex {
   void advance(std::chrono::steady_clock::time_point until, std::uint32_t newest);
   std::uint32_t indexed() const { return next_ - 1; }  ///< the newest record that was passed over
 
-  /// Told from outside: an update of that step, a record that was passed or is yet to be.
+  /// Reports an update of that step: a record that was passed or is yet to be.
   void add_update(std::uint32_t step, std::uint32_t record);
   /// What came before that playback is of no step.
   void cut_steps(std::uint32_t playback);
 
-  /// Told from outside, in order: what of it lies before a record must be told before the record is passed.
+  /// Reported in order: what lies before a record must be reported before the record is passed.
   Pauses& pauses() { return pauses_; }
   const Pauses& pauses() const { return pauses_; }
 
@@ -100,7 +100,8 @@ class ProfileIndex {
   std::int64_t first_ = 0, last_ = 0;
   std::map<LaneKey, Lane> lanes_;
   std::map<DeviceLaneKey, Lane> device_lanes_;
-  std::vector<std::uint32_t> late_;  ///< records whose GPU has not told yet, in the order in which they ended
+  std::vector<std::uint32_t>
+      late_;  ///< records whose GPU has not reported yet, in the order in which they ended
   std::deque<Block> blocks_;
   std::uint32_t first_block_ = 0;
   std::deque<Inner> inner_;

@@ -89,14 +89,14 @@ std::size_t Lane::position(std::uint32_t record) const {
                                   numbers_.begin());
 }
 
-// `node` counts from the very first one, let go or not. Level 0: `fan` records each.
+// `node` counts from the very first one, dropped or not. Level 0: `fan` records each.
 void Lane::descend(Query& query, std::size_t level, std::size_t node) const {
   const Level& here = levels_[level];
   if (node < here.gone || node - here.gone >= here.nodes.size()) return;
   const LaneBox& sum = here.nodes[node - here.gone];
   if (sum.to <= query.from || sum.from >= query.to) return;
   // A node that reaches beyond the span, or into another pixel, is looked at closely; so is one of which a
-  // part was let go.
+  // part was dropped.
   const bool whole = node << (fan_bits * (level + 1)) >= gone_;
   if (whole && sum.from >= query.from && sum.to <= query.to &&
       query.bucket(sum.from) == query.bucket(sum.to) && static_cast<double>(sum.longest) < query.pixel) {

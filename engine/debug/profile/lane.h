@@ -1,5 +1,5 @@
-// The records of one thread and depth, in time, with summaries of eight, of eight times eight, …: what
-// a picture of any length shows is found in a time that grows with its pixels alone.
+// The records of one thread and depth, in time, with summaries of eight, of eight times eight, …: so a
+// picture of any length is found in time proportional to its pixels.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Lane {
 
   /// Records in the order of their numbers, which is that of their times.
   void add(const LaneBox& record);
-  /// Lets the records before that one go.
+  /// Drops the records before that one.
   void forget(std::uint32_t before);
   std::size_t size() const { return numbers_.size(); }
   std::uint32_t number(std::size_t at) const { return numbers_[at]; }
@@ -44,7 +44,7 @@ class Lane {
   static constexpr std::size_t fan_bits = 3, fan = std::size_t{1} << fan_bits;
   struct Level {
     std::deque<LaneBox> nodes;
-    std::size_t gone = 0;  ///< nodes that were let go in front
+    std::size_t gone = 0;  ///< nodes that were dropped at the front
     void put(std::size_t node, const LaneBox& box);
   };
   struct Query;

@@ -122,8 +122,7 @@ protocol::Peaks measure_peaks(const std::function<bool()>& disturbed, const Canc
     peaks.known = true;
   } catch (const Disturbed&) {
     peaks = {};
-    peaks.problem =
-        "The program ran while the machine was measured: measure it when the program stands still.";
+    peaks.problem = "The program ran while the machine was measured: measure it while the program is idle.";
   }
   return peaks;
 }

@@ -1,4 +1,4 @@
-// What the machine can do at its best: measured once, kept in a file of the user's.
+// The machine's peak rates: measured once, kept in a file of the user's.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,9 @@ namespace tapedeck::debug {
 std::string machine_name();
 std::uint32_t machine_threads();
 
-/// Runs products, copies of large and small vectors and the smallest op, for half a second at most. Where the
-/// program begins to run meanwhile, which `disturbed` tells, it is given up: `problem` says so. Throws
-/// Cancelled, and what ops throw.
+/// Runs products, copies of large and small vectors and the smallest op, for half a second at most. If the
+/// program starts to run meanwhile, which `disturbed` reports, the measurement is abandoned: `problem` says
+/// so. Throws Cancelled, and what ops throw.
 protocol::Peaks measure_peaks(const std::function<bool()>& disturbed, const CancelFlag* cancel);
 
 /// $XDG_CACHE_HOME/tapedeck, or ~/.cache/tapedeck; empty where the user has no home.

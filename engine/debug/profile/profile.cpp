@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds time_at_once(40);
 constexpr std::int64_t longest_time = std::int64_t{1} << 60;  // nanoseconds
-constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
+constexpr std::uint32_t most_pixels = 10'000, most_totals = 1000, most_step_points = 10'000;
 constexpr std::size_t most_pauses = 10'000;
 constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
 constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
@@ -45,23 +45,23 @@ void Profiles::tell_update(std::size_t step, std::uint32_t record) {
   index_.add_update(number, record);
 }
 
-// Between the end of one run and the begin of the next nothing of the program runs; of the time in which
-// nothing is recorded nobody knows.
+// Between the end of one run and the start of the next nothing of the program runs; what happened while
+// nothing was recorded is unknown.
 void Profiles::tell_pauses() {
   Intervals& cells = index_.pauses().cells;
-  for (const auto& [from, to] : recorder_.unrecorded(unrecorded_told_)) {
-    ++unrecorded_told_;
+  for (const auto& [from, to] : recorder_.unrecorded(unrecorded_seen_)) {
+    ++unrecorded_seen_;
     if (!idle_) cells.add({from, to});
   }
-  const std::uint64_t again = runs_told_ > 0 ? 1 : 0;  // the last one may have ended since
+  const std::uint64_t again = runs_seen_ > 0 ? 1 : 0;  // the last one may have ended since
   std::uint64_t total = 0;
   std::vector<CellRun> runs;
   do {
     total = recorder_.cell_runs().total();
-    runs = recorder_.cell_runs().newest(total - runs_told_ + again);
+    runs = recorder_.cell_runs().newest(total - runs_seen_ + again);
   } while (recorder_.cell_runs().total() != total);  // another one began meanwhile
   for (const CellRun& run : runs) {
-    if (run.number > runs_told_) {
+    if (run.number > runs_seen_) {
       if (idle_)
         cells.set_last_end(std::max(run.start, cells.all().back().from));
       else
@@ -72,15 +72,15 @@ void Profiles::tell_pauses() {
         cell_runs_.erase(cell_runs_.begin(), cell_runs_.begin() + most_runs);
     }
     cell_runs_.back() = run;
-    runs_told_ = run.number;
+    runs_seen_ = run.number;
     if (run.state == CellRun::State::running || idle_) continue;
     cells.add({run.end, INT64_MAX});
     idle_ = true;
   }
   const std::uint64_t waits = recorder_.gate_waits().total();  // one that comes now is told of again
-  for (const GateWait& wait : recorder_.gate_waits().since(waits_told_))
+  for (const GateWait& wait : recorder_.gate_waits().since(waits_seen_))
     index_.pauses().gate[wait.thread].add({clock::nanoseconds(wait.from), clock::nanoseconds(wait.to)});
-  waits_told_ = waits;
+  waits_seen_ = waits;
 }
 
 protocol::Peaks Profiles::peaks() const {
@@ -278,7 +278,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const 
   reply.rows_total = rows.size();
   reply.first = asked.first;
   const std::size_t first = std::min<std::size_t>(asked.first, rows.size());
-  const std::size_t last = std::min<std::size_t>(rows.size(), first + std::min(asked.count, most_rows));
+  const std::size_t last = std::min<std::size_t>(rows.size(), first + std::min(asked.count, most_totals));
   reply.rows.assign(std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(first)),
                     std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(last)));
   return reply;

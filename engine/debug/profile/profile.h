@@ -1,4 +1,4 @@
-// Answers the requests of profile.h. Its index stands still while nobody asks.
+// Answers the requests of profile.h. Its index advances only on request.
 #pragma once
 
 #include <mutex>
@@ -67,9 +67,9 @@ class Profiles {
   ProfileIndex index_;
   TrainingSteps steps_;
   ProfileTexts texts_;
-  std::vector<CellRun> cell_runs_;  ///< that the index was told of
-  std::uint64_t runs_told_ = 0, waits_told_ = 0;
-  std::size_t unrecorded_told_ = 0;
+  std::vector<CellRun> cell_runs_;  ///< that the index knows
+  std::uint64_t runs_seen_ = 0, waits_seen_ = 0;
+  std::size_t unrecorded_seen_ = 0;
   bool idle_ = false;               ///< the last run ended, and the index knows
   std::mutex measure_mutex_;        ///< one measurement at a time
   mutable std::mutex peaks_mutex_;  ///< guards what follows

@@ -21,7 +21,7 @@ struct StepTime {
   std::int64_t python = 0;    ///< of it, between ops
 };
 
-/// Is told of ops in the order in which they end on each thread, and of updates (TrainingSteps): of most
+/// Receives ops in the order in which they end on each thread, and updates (TrainingSteps): of most
 /// before their record ends, of a variable's assignment after the last one perhaps later.
 class StepTimes {
  public:
@@ -33,11 +33,11 @@ class StepTimes {
   }
   /// An update of that step, whose record add() has yet to tell of.
   void expect_update(std::uint32_t step, std::uint32_t record) { updates_[record] = step; }
-  /// The same, where add() told of it already.
+  /// The same, where add() has received it already.
   void add_update(std::uint32_t step, const ProfileEvent& event, const Pauses& pauses);
   /// What came before that playback on its thread is of no step; add() has yet to tell of it.
   void expect_cut(std::uint32_t playback) { cuts_.insert(playback); }
-  /// The same, where add() told of it already.
+  /// The same, where add() has received it already.
   void cut(const ProfileEvent& playback);
   const std::deque<StepTime>& all() const { return steps_; }
   void forget(std::uint32_t before);  ///< steps of records before that one

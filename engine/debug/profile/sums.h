@@ -28,7 +28,7 @@ struct DeviceSums {
   void add(const DeviceSums& other);
 };
 
-/// Python between two ops of a thread, by their places; location 0 on the one side is a cell's begin or end.
+/// Python between two ops of a thread, by their places; location 0 on the one side is a cell's start or end.
 struct GapKey {
   std::uint16_t thread = 0;
   std::uint32_t from = 0, to = 0;

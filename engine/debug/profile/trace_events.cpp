@@ -71,7 +71,7 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
                                  : recorder_.trace().tensors().get(record.outputs[0]).spec();
   const bool is_update = head.kind == EventKind::op && head.op && head.op->updates;
   const std::uint64_t what = head.op ? static_cast<std::uint64_t>(head.op->index) : head.name;
-  // The spec stands for the dtype: records of other shapes get keys of their own and the same class.
+  // The spec identifies the dtype: records of other shapes get keys of their own and the same class.
   const ClassKey key{
       what << 38 | std::uint64_t{spec} << 6 | static_cast<std::uint64_t>(head.kind) << 3 |
           std::uint64_t{head.op != nullptr} << 2 | std::uint64_t{head.custom_gradient} << 1 |

@@ -10,7 +10,7 @@
 
 namespace tapedeck::debug {
 
-/// What numbers in classes stand for.
+/// What the numbers in classes mean.
 struct ProfileTexts {
   std::function<SourceLocation(std::uint32_t location)> location = location_of;
   std::function<std::string(std::uint32_t scope)> scope;

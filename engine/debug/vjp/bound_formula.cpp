@@ -27,12 +27,12 @@ bool has(const List& list, std::string_view name) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-/// Symbols that stand for a value, and gradients; functions are those that brackets follow.
+/// Symbols of values and gradients; functions are those that brackets follow.
 struct Mentions {
   std::set<std::string> symbols, functions, gradients;
 };
 
-/// The raised T of a transpose and H of an adjoint are no symbols, and the indices are none.
+/// The raised T of a transpose and H of an adjoint are not symbols, and the indices are none.
 bool is_mark(const FormulaNode& script) {
   return script.parts.size() >= 1 && (script.parts.back().text == "T" || script.parts.back().text == "H");
 }
@@ -171,7 +171,7 @@ class Binder {
       if (name == "n")
         bound_.counts = true;
       else if (!has(constants, name) && !is_greek(name))
-        bound_.problems.push_back("'" + name + "' stands for nothing");
+        bound_.problems.push_back("'" + name + "' has no meaning");
     }
   }
 
@@ -186,7 +186,7 @@ class Binder {
         said = said || (statement.kind == StatementKind::none_for &&
                         std::any_of(statement.names.begin(), statement.names.end(),
                                     [&](const std::string& name) { return input_named(name) == i; }));
-      if (!said) bound_.problems.push_back("nothing is said of the gradient of " + op_.inputs[i].name);
+      if (!said) bound_.problems.push_back("there is no formula for the gradient of " + op_.inputs[i].name);
     }
   }
 

@@ -1,4 +1,4 @@
-// Which tensor or attribute each symbol of a VJP's formula stands for.
+// Which tensor or attribute each symbol of a VJP's formula names.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct BoundFormula {
   std::vector<bool> reads_output;       ///< by output: the formula names its value
   std::vector<std::size_t> attributes;  ///< that the formula names
   bool counts = false;                  ///< it has an n that it does not explain
-  /// What is not right with it, for the test of the registry: symbols that stand for nothing, floating-point
+  /// What is not right with it, for the test of the registry: symbols without a meaning, floating-point
   /// inputs without a gradient and without "none for".
   std::vector<std::string> problems;
 

@@ -105,7 +105,7 @@ VjpCall with_any_numbers(VjpCall call, std::size_t first) {
 
 using Factors = std::vector<std::vector<double>>;
 
-/// Finds out which derivatives are no numbers only because 0·Inf was computed on the way, as where another
+/// Finds out which derivatives are not numbers only because 0·Inf was computed on the way, as where another
 /// element of the operand is Inf; and what they are.
 class Settling {
  public:
@@ -128,10 +128,10 @@ class Settling {
     if (!left.empty() && std::isfinite(element_from({}))) alone(left);
   }
 
-  /// What is not finite now belongs to the element: 0 times it is no number.
+  /// What is not finite now belongs to the element: 0 times it is not a number.
   bool settled() const { return !call_.custom && runs_ < most_runs; }
 
-  /// Cotangents that are no numbers, times a factor that is 0: those of them that the element is made of.
+  /// Cotangents that are not numbers, times a factor that is 0: those of them that the element is made of.
   std::vector<Place> times_zero() {
     std::vector<Place> open, found;
     if (call_.custom) return found;
@@ -325,7 +325,7 @@ std::string remark_of(double value, double sum) {
   const double other = value - sum;
   if (!(std::abs(other) > 1e-5 * (std::abs(value) + std::abs(sum)))) return {};
   return number_text(other) +
-         " of it is no multiple of the cotangent: this gradient adds it, or is no linear "
+         " of it is not a multiple of the cotangent: this gradient adds it, or is not a linear "
          "function of the cotangent.";
 }
 
@@ -357,7 +357,7 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
   if (elements > most_elements)
     throw ValueError("too_expensive", "The cotangents have " + std::to_string(elements) +
                                           " elements; the terms of more than " +
-                                          std::to_string(most_elements) + " are not looked for.");
+                                          std::to_string(most_elements) + " are not computed.");
   const auto element = static_cast<std::int64_t>(std::min<std::uint64_t>(request.element, INT64_MAX));
   const Derivatives derivatives = differentiate(call, request.input, element);
   const TopTerms found =

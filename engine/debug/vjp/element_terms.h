@@ -1,4 +1,4 @@
-// One element of a contribution as the sum that it is.
+// Decomposes one element of a contribution into the terms of its sum.
 #pragma once
 
 #include "engine/debug/vjp/vjp_call.h"

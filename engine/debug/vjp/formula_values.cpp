@@ -14,7 +14,7 @@ using protocol::FormulaNode;
 using Kind = FormulaNode::Kind;
 using FormulaParts = std::span<const FormulaNode>;
 
-/// Thrown by what is no arithmetic.
+/// Thrown by what is not arithmetic.
 struct NoNumber {};
 
 double sigmoid(double x) {

@@ -9,16 +9,16 @@
 
 namespace tapedeck::debug {
 
-/// The number that a symbol (`gradient`: the gradient of what it names) stands for; nothing: none.
+/// The number that a symbol (`gradient`: the gradient of what it names) has; nothing: none.
 using SymbolValue = std::function<std::optional<double>(const std::string& symbol, bool gradient)>;
 
-/// The expression's value; nothing where it has a symbol without one, prose, or what is no arithmetic of
+/// The expression's value; nothing where it has a symbol without one, prose, or what is not arithmetic on
 /// numbers (sums, transposes). Conditions: "a where x > 0, else b", "a, but b where x = 0", "a (b where
 /// x = 0)".
 std::optional<double> evaluate(const protocol::FormulaNode& expression, const BoundFormula& formula,
                                const SymbolValue& value);
 
-/// The text that stands for a symbol; empty: its own.
+/// The text that replaces a symbol; empty: its own.
 using SymbolText = std::function<std::string(const std::string& symbol, bool gradient)>;
 
 /// The expression as text that parse_expression reads again.

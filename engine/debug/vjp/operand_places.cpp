@@ -18,7 +18,8 @@ std::optional<Index> matmul_place(const VjpCall& call, std::size_t input, const 
   const bool turned[] = {flag("transpose_a") || flag("adjoint_a"), flag("transpose_b") || flag("adjoint_b")};
   const Tensor& other = call.inputs[1 - input];
   if (own.size() < 2 || j.size() < 2 || other.rank() < 2) return std::nullopt;
-  // The axis that is summed over stands last in A, last but one in B, or the other way where it is turned.
+  // The axis that is summed over is the last of A and the last but one of B; a transposed operand has it the
+  // other way round.
   const bool last = (input == 0) != turned[input];
   const std::int64_t inner = own[own.size() - (last ? 1 : 2)];
   const std::int64_t outer = input == 0 ? j[j.size() - 1] : j[j.size() - 2];

@@ -231,7 +231,7 @@ bool TermNames::use_units() {
   return true;
 }
 
-/// `letters`: by atom what stands in its brackets instead of the term's own place.
+/// `letters`: by atom the index in its brackets instead of the term's own.
 std::string TermNames::text(std::size_t term, const std::vector<std::vector<std::string>>* letters,
                             bool numbers) const {
   const auto atom_text = [&](const Atom& one) {

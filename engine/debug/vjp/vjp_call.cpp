@@ -119,9 +119,8 @@ std::vector<std::uint32_t> ops_inside(const Recorder& recorder, const RecordView
         numbers.push_back(glance.number);
     });
     if (numbers.size() > most_ops)
-      throw ValueError("too_expensive",
-                       "More than " + std::to_string(most_ops) +
-                           " ops ran in this custom gradient: its terms are not looked for.");
+      throw ValueError("too_expensive", "More than " + std::to_string(most_ops) +
+                                            " ops ran in this custom gradient: its terms are not computed.");
   }
   return numbers;
 }

@@ -1,4 +1,4 @@
-// A VJP of the past, or the one at the gate, with the values that it reads: to run it again.
+// A VJP of the past, or the one at the gate, with its input values, to be run again.
 #pragma once
 
 #include <functional>

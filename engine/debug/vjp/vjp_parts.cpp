@@ -249,7 +249,7 @@ void VjpReader::add_sum(std::uint32_t record, const Place& place, const CancelFl
 void VjpReader::add_results(std::uint32_t playback, protocol::VjpParts& parts) const {
   RecordView ended;
   if (!recorder_.trace().read(playback, ended) || ended.state != RecordState::done) return;
-  const std::vector<std::uint64_t> sources = recorder_.handoffs().sources_of(playback);
+  const std::vector<std::uint64_t> sources = recorder_.data_flow().sources_of(playback);
   if (sources.size() != ended.outputs.size()) return;
   parts.results = static_cast<std::uint32_t>(sources.size());
   const auto place = [&](const protocol::TensorInfo& target, const std::optional<protocol::TensorInfo>& sum) {
@@ -307,7 +307,7 @@ protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& reques
       vjp.head.kind != EventKind::vjp || !recorder_.trace().read(vjp.head.forward, forward) ||
       (recorder_.file() && !fits(vjp, forward)))
     throw BadRequest("explain_element: record " + std::to_string(request.record) +
-                     " is no VJP that is still there.");
+                     " is not a VJP that is still there.");
   const bool custom = !forward.head.op;
   if (custom && vjp.state != RecordState::done)
     throw BadRequest("explain_element: the gradient of " + forward.name() +

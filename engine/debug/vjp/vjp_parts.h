@@ -1,4 +1,5 @@
-// What went into a VJP and what came out, or will: the answers to GetVjp and ExplainElement.
+// The inputs of a VJP and its outputs, also those that it will have: the answers to GetVjp and
+// ExplainElement.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,7 @@ class VjpReader {
  public:
   explicit VjpReader(Recorder& recorder) : recorder_(recorder) {}
 
-  /// Throws Cancelled. Where values are needed and cannot be had, `problem` says why.
+  /// Throws Cancelled. If a value is lost, `problem` says why.
   protocol::VjpParts parts(const protocol::GetVjp& request, const FindTensor& find, const CancelFlag* cancel);
   /// Throws BadRequest, ValueError, Cancelled.
   protocol::ElementTerms explain(const protocol::ExplainElement& request, const FindTensor& find,

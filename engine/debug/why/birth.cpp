@@ -1,4 +1,4 @@
-// Where was this NaN or Inf born? From op to op back to the first that made it of values that had none.
+// Where was this NaN or infinity born? From op to op back to the first that made it of values that had none.
 #include <algorithm>
 #include <deque>
 
@@ -12,7 +12,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t shown_of_the_way = 20;  // at its begin, and at its end
+constexpr std::size_t shown_of_the_way = 20;  // at its start, and at its end
 constexpr std::int64_t most_listed = 4;       // operands of one input
 
 /// An element that is not finite.
@@ -53,7 +53,7 @@ class Birth {
       if (std::isnan(number)) return Spot{subject_.tensor, place, NotFinite::nan};
       if (std::isinf(number)) return Spot{subject_.tensor, place, NotFinite::infinite};
       answer_.sentence = "This element is " + element_text(value, place) +
-                         ", a finite number: there is no NaN or Inf to be explained.";
+                         ", a finite number: there is no NaN or infinity to explain.";
       return std::nullopt;
     }
     for (const NotFinite kind : {NotFinite::nan, NotFinite::infinite})
@@ -61,7 +61,7 @@ class Birth {
     answer_.sentence = value.count() == 0
                            ? "This tensor has no elements."
                            : "All of the " + counted(static_cast<std::uint64_t>(value.count()), "element") +
-                                 " are finite: there is no NaN or Inf here.";
+                                 " are finite: there is no NaN or infinity here.";
     return std::nullopt;
   }
 
@@ -134,13 +134,14 @@ class Birth {
 
   void pass_on(const RecordView& record, const Spot& spot, const Tensor& value) {
     protocol::Reason reason = past_.reason(
-        record, "passed on", std::string("One of its inputs was ") + kind_text(spot.kind) + " already.");
+        record, "passed on",
+        std::string("One of its inputs was already ") + (spot.kind == NotFinite::nan ? "NaN." : "infinite."));
     show(reason, spot);
     reason.value = element_text(value, spot.place);
     keep(std::move(reason));
   }
 
-  /// The way is told from the birth on: what was met last comes first.
+  /// The answer follows the data from the birth on: what was met last comes first.
   void keep(protocol::Reason reason) {
     way_.push_front(std::move(reason));
     if (way_.size() <= 2 * shown_of_the_way) return;
@@ -275,11 +276,11 @@ class Birth {
     const std::string what = std::string("The ") + kind_text(spot.kind) +
                              (value.count() > 1 ? " at " + index_text(value.shape(), spot.place) : "");
     if (!births_.empty()) {
-      const Told& first = births_.front();
+      const BirthPlace& first = births_.front();
       sentence = what + " was born in " + first.name + (first.call.empty() ? "" : ": " + first.call);
       if (!first.what.empty()) sentence += ". There " + first.what;
       sentence += ".";
-      if (!forward_.empty()) sentence += " Behind it stands the forward op " + forward_ + ".";
+      if (!forward_.empty()) sentence += " Its forward op is " + forward_ + ".";
       if (!vanished_.empty()) sentence += " " + vanished_;
       for (std::size_t i = 1; i < births_.size(); ++i)
         sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
@@ -288,16 +289,16 @@ class Birth {
     } else if (!origin_.empty()) {
       sentence = what + " was born in no op: it came in with a value from Python.";
     } else {
-      sentence = what + " is older than what can be looked at.";
+      sentence = what + " is older than the oldest record that is kept.";
     }
     answer_.complete = missing_.empty();
-    if (!missing_.empty()) sentence += " Farther back it cannot be followed: " + missing_;
+    if (!missing_.empty()) sentence += " It cannot be traced further back: " + missing_;
     if (left_out_)
       sentence +=
           " Of the ops that passed it on, " + counted(left_out_, "op") + " in the middle are left out.";
   }
 
-  struct Told {
+  struct BirthPlace {
     std::string name, call, what;
     NotFinite kind = NotFinite::nan;
   };
@@ -306,7 +307,7 @@ class Birth {
   const Subject& subject_;
   protocol::Because answer_;
   Elementwise elementwise_;
-  std::vector<Told> births_;
+  std::vector<BirthPlace> births_;
   std::vector<protocol::Reason> found_;
   std::deque<protocol::Reason> way_;
   std::uint64_t left_out_ = 0;

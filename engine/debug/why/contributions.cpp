@@ -35,14 +35,14 @@ std::string input_name(const RecordView& record, std::size_t input) {
 }
 
 /// "w, as it was 39 assignments before this op": where the operand is not the value that the variable had
-/// when the op ran. Nothing: it is no variable's value, or its newest then.
+/// when the op ran. Nothing: it is not a variable's value, or its newest then.
 std::string stale_text(const Past& past, const RecordView& record, std::uint64_t tensor) {
   const auto assignment = past.assignment(tensor);
   if (!assignment || assignment->variable == 0) return {};
-  const auto newest = past.recorder().handoffs().value_before(assignment->variable, record.number);
+  const auto newest = past.recorder().data_flow().value_before(assignment->variable, record.number);
   if (!newest || *newest <= tensor) return {};
   std::uint64_t since = 0;
-  for (const std::uint64_t value : past.recorder().handoffs().values_of(assignment->variable))
+  for (const std::uint64_t value : past.recorder().data_flow().values_of(assignment->variable))
     since += value > tensor && value <= *newest;
   const std::string name = past.info(tensor).name;
   return (name.empty() ? "a variable" : name.substr(0, name.find(':'))) + ", as it was " +
@@ -71,7 +71,7 @@ std::vector<Part> parts_of_matmul(const RecordView& record, const Tensors& input
   return parts;
 }
 
-/// Of a sum of products each factor's parts make the whole element: one factor is told.
+/// Of a sum of products each factor's parts make the whole element: one factor is reported.
 void keep_one_factor(std::vector<Part>& parts, std::size_t inputs, double value) {
   std::vector<double> sums(inputs);
   std::vector<std::size_t> counts(inputs);
@@ -142,7 +142,7 @@ class Contributions {
         if (!tell(level, tensor, place)) break;
     } catch (const ValueError& error) {
       answer_.complete = false;
-      answer_.sentence += std::string(". Farther back it cannot be followed: ") + error.what();
+      answer_.sentence += std::string(". It cannot be traced further back: ") + error.what();
     }
     if (!answer_.sentence.ends_with(".")) answer_.sentence += ".";
     return std::move(answer_);
@@ -174,7 +174,7 @@ class Contributions {
     std::vector<Part> parts = parts_of(*record, inputs, slot, tensor, place);
     if (parts.empty()) {
       if (level == 0)
-        answer_.sentence += "was made by " + past_.name(*record) + " of nothing that has a slope";
+        answer_.sentence += "was made by " + past_.name(*record) + " from inputs without a derivative";
       return false;
     }
     double sum = 0;
@@ -189,11 +189,11 @@ class Contributions {
       answer_.sentence +=
           "was made by " + past_.name(*record) + " of " + counted(count, "contribution") + "; ";
       answer_.sentence +=
-          std::isfinite(sum)
-              ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text + " of all, without signs)"
-              : (parts[0].finite ? std::string("each of them is finite, together they are not")
-                                 : first + " is the first that is not finite") +
-                    ", and of such there are no shares";
+          std::isfinite(sum) ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text +
+                                   " of the sum of magnitudes)"
+                             : (parts[0].finite ? std::string("each of them is finite, together they are not")
+                                                : first + " is the first that is not finite") +
+                                   ", so there are no shares";
       for (std::size_t k = 0; k < record->inputs.size(); ++k)
         if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
           answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;
@@ -216,7 +216,7 @@ class Contributions {
         if (!parts.empty()) return parts;
       } catch (const Error&) {  // a VJP that refuses: factors that are not unique
       }
-    // Without a slope (comparisons, whole numbers) what was read is all there is to say.
+    // Without a slope (comparisons, integers) what was read is all there is to say.
     std::vector<Part> parts;
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (places[k] && places[k]->size() == 1)
@@ -252,7 +252,7 @@ class Contributions {
 protocol::Because what_made(Past& past, const Subject& subject) {
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward)
-    if (auto parts = what_came_together(past, subject)) return std::move(*parts);
+    if (auto parts = gradient_contributions(past, subject)) return std::move(*parts);
   return Contributions(past).explain(subject);
 }
 

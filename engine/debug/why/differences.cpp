@@ -182,7 +182,7 @@ double Differences::gap(const std::vector<double>& direction, double& size) {
 void Differences::along_directions(double tolerance) {
   for (int i = 0; i < directions; ++i) {
     std::vector<double> direction(given_.size());
-    for (std::size_t k = 0; k < direction.size(); ++k)  // an element that is no number hides the others
+    for (std::size_t k = 0; k < direction.size(); ++k)  // an element that is not a number hides the others
       if (std::isfinite(given_[k]) && std::isfinite(values_[k])) direction[k] = random_() & 1 ? 1 : -1;
     double size = 0;
     const double difference = gap(direction, size);

@@ -53,7 +53,7 @@ class Elementwise {
   std::unordered_map<std::string, bool> known_;
 };
 
-/// Places of one input; nothing: all of it, or nobody knows which.
+/// Places of one input; nothing: all of it, or unknown.
 using ReadPlaces = std::optional<Places>;
 
 /// One output of an op: which, and its value.

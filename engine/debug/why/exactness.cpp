@@ -67,7 +67,7 @@ class Exactness {
     answer_.amount = "error";
     const Tensor value = past_.value(tensor_);
     if (!past_.maker(tensor_)) {
-      answer_.sentence = "No op made it: it is as exact as it came.";
+      answer_.sentence = "No op computed it, so it has no rounding error of its own.";
       return std::move(answer_);
     }
     collect();
@@ -155,11 +155,11 @@ class Exactness {
   }
 
   static std::string digits_text(double error) {
-    if (error == 0) return "all its digits are right";
+    if (error == 0) return "all of its digits are correct";
     const double digits = -std::log10(error);
-    if (!(digits >= 0.5)) return "not one of its digits is right";
+    if (!(digits >= 0.5)) return "none of its digits is correct";
     const auto whole = static_cast<std::uint64_t>(digits + 0.5);
-    return "about " + counted(whole, "digit") + " of it " + (whole == 1 ? "is" : "are") + " right";
+    return "about " + counted(whole, "digit") + " of it " + (whole == 1 ? "is" : "are") + " correct";
   }
 
   void finish(const Tensor& value) {
@@ -199,13 +199,13 @@ class Exactness {
   static std::string cause(const Loss& loss) {
     if (loss.overflowed > 0 && loss.own == infinity)
       return "Its result is too large for its dtype, in " + counted(loss.overflowed, "element") + ".";
-    if (loss.inherited == infinity) return "What it was given is wrong already.";
+    if (loss.inherited == infinity) return "Its inputs are wrong already.";
     if (loss.own < 0.1 * loss.error && loss.record->head.op->facts.sums)
-      return "It takes nearly equal numbers from each other: their leading digits cancel, and the rounding "
+      return "It subtracts nearly equal numbers: their leading digits cancel, and the rounding "
              "errors "
              "of before are left.";
-    if (loss.own < 0.1 * loss.error) return "It makes the errors larger that its inputs had already.";
-    return "The op itself rounds that much.";
+    if (loss.own < 0.1 * loss.error) return "It amplifies the errors of its inputs.";
+    return "The op itself rounds by that much.";
   }
 
   void tell(const Loss& loss) {

@@ -242,7 +242,7 @@ class Gains {
       reason.amount_text = gain_text(step.gain());
       answer_.reasons.push_back(std::move(reason));
     }
-    if (!missing_.empty()) sentence += " Farther back it cannot be followed: " + missing_;
+    if (!missing_.empty()) sentence += " It cannot be traced further back: " + missing_;
     if (missing_.empty() && !answer_.complete)
       sentence += " Only the newest " + counted(most_ops, "op") + " were looked at.";
   }

@@ -34,7 +34,7 @@ protocol::Because of_source(Past& past, const RecordView& playback, std::size_t 
 
 /// The whole playback: the first source without a gradient, else the first gradient.
 protocol::Because of_playback(Past& past, const RecordView& playback) {
-  const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback.number);
+  const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback.number);
   if (playback.state != RecordState::done)
     return only("This playback has not ended: its gradients are not there yet.");
   for (std::size_t i = 0; i < playback.outputs.size(); ++i)
@@ -55,13 +55,13 @@ protocol::Because of_vjp(Past& past, const RecordView& vjp) {
     const std::string of = input ? tensor_text(past.recorder(), input) : "input " + std::to_string(i);
     std::string sentence = "The VJP of " + vjp.name() + " gave None for " + of + ": ";
     if (!floating)
-      sentence += "whole numbers and truth values have no gradient.";
+      sentence += "integers and booleans have no gradient.";
     else if (vjp.head.custom_gradient)
       sentence +=
           "its own gradient function returned None for this argument, or nothing that was asked for depends "
           "on it.";
     else
-      sentence += "nothing that this playback was asked for depends on it, so the work was spared.";
+      sentence += "nothing that this playback was asked for depends on it, so the VJP skipped the work.";
     protocol::Because answer = only(sentence);
     answer.reasons.push_back(past.reason(vjp, "VJP", sentence));
     if (forward) {
@@ -81,18 +81,18 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
     if (!looked_at) throw BadRequest("why: neither a tensor nor a record that is known was given");
     if (looked_at->head.kind == EventKind::playback) return of_playback(past, *looked_at);
     if (looked_at->head.kind == EventKind::vjp) return of_vjp(past, *looked_at);
-    throw BadRequest("why: record " + std::to_string(subject.record) + " is no playback and no VJP");
+    throw BadRequest("why: record " + std::to_string(subject.record) + " is neither a playback nor a VJP");
   }
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward) return why_zero(past, subject);
   // A tensor of the forward pass: the gradient with respect to it.
-  const Handoffs& handoffs = past.recorder().handoffs();
+  const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;
-  if (!playback) playback = past.record(handoffs.playback_for(subject.tensor));
-  if (!playback) playback = past.record(handoffs.newest_playback());
+  if (!playback) playback = past.record(data_flow.playback_for(subject.tensor));
+  if (!playback) playback = past.record(data_flow.newest_playback());
   if (!playback)
     return only("No gradient was asked for since the recording began, so there is none that could be zero.");
-  const std::vector<std::uint64_t> sources = handoffs.sources_of(playback->number);
+  const std::vector<std::uint64_t> sources = data_flow.sources_of(playback->number);
   const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
   if (found != sources.end())
     return of_source(past, *playback, static_cast<std::size_t>(found - sources.begin()), subject.tensor);

@@ -1,10 +1,11 @@
-// Is this gradient right? GradientAsked about a gradient: every VJP on its path beside finite differences.
-// GradientAsked about a VJP, or an op with one: that VJP alone, which the answer says.
+// Is this gradient right? Asked about a gradient: every VJP on its path beside finite differences. Asked
+// about a VJP, or an op with one: that VJP alone, which the answer says.
 #include <algorithm>
 #include <cmath>
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/gradient_asked.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_check.h"
 #include "engine/debug/why/why.h"
@@ -17,144 +18,6 @@ namespace {
 
 constexpr std::size_t most_vjps_listed = 200, most_reasons_told = 3;
 constexpr std::chrono::milliseconds path_time(20'000), shortest_aim(40), longest_aim(600);
-
-/// What is asked about: one VJP, or the gradient of a playback with respect to some tensors.
-struct GradientAsked {
-  const RecordView* vjp = nullptr;
-  const RecordView* playback = nullptr;
-  std::set<std::uint64_t> tensors;
-  std::uint64_t gradient = 0;  ///< of a playback: what it gave for them; 0: not known
-  std::string of;              ///< "w:0"
-  std::string refusal;         ///< why there is nothing to check
-};
-
-bool is_among(const TensorIds& ids, std::uint64_t id) {
-  return id != 0 && std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
-/// The tensor, or all known values of the variable whose value it is: it may have been assigned to since.
-std::set<std::uint64_t> with_older_values(Past& past, std::uint64_t tensor) {
-  std::set<std::uint64_t> tensors{tensor};
-  if (const auto assignment = past.assignment(tensor))
-    tensors.merge(past.recorder().handoffs().values_of(assignment->variable));
-  return tensors;
-}
-
-GradientAsked about_source(Past& past, const RecordView& playback, std::size_t which) {
-  const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback.number);
-  GradientAsked asked;
-  if (which >= sources.size()) {
-    asked.refusal =
-        "What this playback was asked for is no longer known, so the path of its gradient is not.";
-    return asked;
-  }
-  asked.playback = &playback;
-  asked.gradient = which < playback.outputs.size() ? playback.outputs[which] : 0;
-  asked.tensors = with_older_values(past, sources[which]);
-  asked.of = tensor_text(past.recorder(), sources[which]);
-  return asked;
-}
-
-/// A tensor that a playback made: one of its gradients, a cotangent on the way, or what one VJP gave.
-GradientAsked about_gradient(Past& past, std::uint64_t tensor, const RecordView& playback) {
-  for (std::size_t i = 0; i < playback.outputs.size(); ++i)
-    if (playback.outputs[i] == tensor) return about_source(past, playback, i);
-  GradientAsked asked;
-  const RecordView* maker = past.maker(tensor);
-  asked.vjp = maker ? past.around(*maker, EventKind::vjp) : nullptr;
-  if (!asked.vjp)
-    asked.refusal =
-        "This is a part of a sum of gradients. Ask at the playback, about the whole gradient, or at a VJP.";
-  return asked;
-}
-
-/// The gradient that came into a VJP: that with respect to its op's output.
-GradientAsked about_cotangent(Past& past, const RecordView& vjp, std::uint64_t tensor) {
-  GradientAsked asked;
-  const RecordView* playback = past.record(vjp.head.parent);
-  const RecordView* forward = past.record(vjp.head.forward);
-  const auto slot =
-      static_cast<std::size_t>(std::find(vjp.inputs.begin(), vjp.inputs.end(), tensor) - vjp.inputs.begin());
-  if (!playback || playback->head.kind != EventKind::playback || !forward ||
-      slot >= forward->outputs.size()) {
-    asked.vjp = &vjp;
-    return asked;
-  }
-  asked.playback = playback;
-  asked.tensors = {forward->outputs[slot]};
-  asked.of = tensor_text(past.recorder(), forward->outputs[slot]);
-  return asked;
-}
-
-GradientAsked about_forward(Past& past, const RecordView& forward) {
-  GradientAsked asked;
-  asked.vjp = first_vjp_of(past, forward);
-  if (!asked.vjp)
-    asked.refusal = forward.head.tape == 0
-                        ? "No tape recorded " + past.name(forward) + ", so it has no gradient here."
-                        : "No playback has come to " + past.name(forward) +
-                              " yet: there is no gradient of it that could be checked.";
-  return asked;
-}
-
-GradientAsked about(Past& past, const Subject& subject) {
-  const RecordView* record = past.record(subject.record);
-  const RecordView* maker = subject.tensor ? past.maker(subject.tensor) : nullptr;
-  const RecordView* vjp = record ? past.around(*record, EventKind::vjp) : nullptr;
-  if (vjp) {
-    const bool of_it = subject.tensor == 0 || is_among(vjp->outputs, subject.tensor) ||
-                       (maker && past.around(*maker, EventKind::vjp) == vjp);
-    GradientAsked asked;
-    if (record == vjp && !of_it && is_among(vjp->inputs, subject.tensor))
-      return about_cotangent(past, *vjp, subject.tensor);
-    if (of_it || (record != vjp && is_among(record->inputs, subject.tensor))) {
-      asked.vjp = vjp;
-      return asked;
-    }
-  }
-  if (record && record->head.kind == EventKind::playback) {
-    const bool of_it = is_among(record->outputs, subject.tensor);
-    if (of_it || subject.tensor == 0 || is_among(record->inputs, subject.tensor)) {
-      for (std::size_t i = 0; i < record->outputs.size(); ++i)
-        if (of_it ? record->outputs[i] == subject.tensor : record->outputs[i] != 0)
-          return about_source(past, *record, i);
-      GradientAsked asked;
-      asked.refusal = record->state == RecordState::done
-                          ? "This playback gave no gradient: there is none that could be checked."
-                          : "This playback has not ended: its gradients are not there yet.";
-      return asked;
-    }
-  }
-  if (maker && maker->head.backward)
-    if (const RecordView* playback = past.around(*maker, EventKind::playback))
-      return about_gradient(past, subject.tensor, *playback);
-  if (subject.tensor && !maker) {
-    // A value that no op made: the newest gradient with respect to it.
-    if (const RecordView* playback = past.record(past.recorder().handoffs().playback_for(subject.tensor))) {
-      const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback->number);
-      const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
-      if (found != sources.end())
-        return about_source(past, *playback, static_cast<std::size_t>(found - sources.begin()));
-    }
-  }
-  const bool of_record =
-      record && (is_among(record->inputs, subject.tensor) || is_among(record->outputs, subject.tensor));
-  const RecordView* forward = maker && !of_record ? maker : record;
-  // What came out of a function with a custom gradient was made by an op inside, whose own VJP is no part of
-  // it.
-  if (forward && !of_record)
-    if (const RecordView* custom = past.around(*forward, EventKind::custom);
-        custom && is_among(custom->outputs, subject.tensor))
-      forward = custom;
-  if (forward && (forward->head.kind == EventKind::op || forward->head.kind == EventKind::custom))
-    return about_forward(past, *forward);
-  GradientAsked asked;
-  asked.refusal =
-      "Only gradients can be checked: select a playback, a VJP, an op that a tape recorded, or a gradient.";
-  return asked;
-}
-
-// ---- what is said
 
 std::string op_name(const Past& past, const VjpCheck& check) {
   return past.name(check.forward ? *check.forward : *check.vjp);
@@ -217,8 +80,8 @@ std::string remarks(const std::vector<VjpCheck>& checks) {
             " were compared, and sums along random directions.";
   add(kinks, " lies at a kink, where there is no derivative, and was left out.",
       " lie at kinks, where there is no derivative, and were left out.");
-  add(not_comparable, " could not be compared: differences are no finite numbers there.",
-      " could not be compared: differences are no finite numbers there.");
+  add(not_comparable, " could not be compared: differences are not finite numbers there.",
+      " could not be compared: differences are not finite numbers there.");
   return text;
 }
 
@@ -232,7 +95,7 @@ std::string unchecked_text(const Past& past, const VjpCheck& check) {
 
 const char* const on_purpose =
     " Its author wrote this gradient; where it differs on purpose, as one that is clipped or reversed does, "
-    "it is no gradient of what the function computes.";
+    "it is not the gradient of the function.";
 
 protocol::Because about_one(Past& past, const VjpCheck& check) {
   protocol::Because answer;
@@ -271,7 +134,7 @@ std::string beside_path(Past& past, const GradientPath& path) {
   std::string text;
   std::set<std::uint64_t> leaves;
   std::set<std::uint32_t> stops;
-  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is no way around
+  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is not a way around
   for (const OnPath& on : path.vjps)
     for (const std::uint64_t output : past.record(on.vjp->head.forward)->outputs)
       first = std::min(first, output);
@@ -290,10 +153,10 @@ std::string beside_path(Past& past, const GradientPath& path) {
             (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
             " is no part of this gradient.";
   if (leaves.empty() || path.tensors.empty()) return text;
-  for (const Departure& departure : past.recorder().handoffs().departures()) {
-    if (departure.newest < first) break;  // the newest come first
-    if (departure.newest >= *leaves.rbegin() || !path.tensors.contains(departure.tensor)) continue;
-    const std::uint32_t line = location_of(departure.location).line;
+  for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
+    if (external_read.newest < first) break;  // the newest come first
+    if (external_read.newest >= *leaves.rbegin() || !path.tensors.contains(external_read.tensor)) continue;
+    const std::uint32_t line = location_of(external_read.location).line;
     return text + " Python or NumPy read a value on the way" +
            (line ? " (line " + std::to_string(line) + ")" : std::string()) +
            ": if what it made of it came back, that is a constant to the tape, and its part of the "
@@ -442,7 +305,7 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
 protocol::Because is_right(Past& past, const Subject& subject) {
   if (subject.tensor == 0 && !past.record(subject.record))
     throw BadRequest("why: there is no record " + std::to_string(subject.record));
-  const GradientAsked asked = about(past, subject);
+  const GradientAsked asked = gradient_asked(past, subject);
   protocol::Because answer;
   if (!asked.refusal.empty()) {
     answer.sentence = asked.refusal;

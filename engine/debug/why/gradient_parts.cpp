@@ -109,14 +109,14 @@ class Parts {
       sentence += ", use " + std::to_string(first.step) + " of " + std::to_string(parts_.size()) +
                   (finite ? " (" + share_text(std::abs(first.share)) + ")" : "");
     sentence += ".";
-    if (!finite) sentence += " It holds NaN or infinite numbers: of these there are no shares.";
+    if (!finite) sentence += " It holds NaN or infinite numbers, so there are no shares.";
     for (std::size_t i = 0; i < std::min(parts_.size(), most_parts_told); ++i) tell(parts_[i]);
     for (std::size_t i = 0; i < std::min(parts_.size(), most_split); ++i) try {
         split(parts_[i]);
       } catch (const Error&) {  // its forward op takes no float64
       } catch (const ValueError& error) {
         answer_.complete = false;
-        sentence += std::string(" Its examples cannot be told: ") + error.what();
+        sentence += std::string(" Its examples cannot be determined: ") + error.what();
       }
     if (parts_.size() > most_parts_told)
       sentence += " The " + counted(most_parts_told, "largest one") + " are listed.";
@@ -221,7 +221,7 @@ class Parts {
 
 }  // namespace
 
-std::optional<protocol::Because> what_came_together(Past& past, const Subject& subject) {
+std::optional<protocol::Because> gradient_contributions(Past& past, const Subject& subject) {
   return Parts(past, subject).explain();
 }
 

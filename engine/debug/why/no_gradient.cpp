@@ -12,22 +12,22 @@ namespace {
 std::string reason_text(BrokenStep::Reason reason) {
   switch (reason) {
     case BrokenStep::Reason::stopped:
-      return "stop_gradient lets no gradient through";
+      return "stop_gradient blocks the gradient";
     case BrokenStep::Reason::no_gradient:
       return "this op has no gradient";
     case BrokenStep::Reason::integer:
-      return "its result is no floating-point tensor, and whole numbers have no gradient";
+      return "its result is not a floating-point tensor, and integers have no gradient";
     case BrokenStep::Reason::not_taped:
       return "no tape recorded it: it ran outside of the tape's with block, or nothing that it read was "
              "watched";
     case BrokenStep::Reason::assigned:
-      return "a variable keeps the value that it is given, not where it came from";
+      return "an assignment stores the value, not its history";
     case BrokenStep::Reason::none_given:
       return "its own gradient function gave None";
     case BrokenStep::Reason::captured:
       break;
   }
-  return "it used the value without taking it as an argument, and a custom gradient reaches arguments alone";
+  return "it used the value without taking it as an argument, and a custom gradient covers arguments only";
 }
 
 protocol::Reason told(Past& past, std::uint32_t record, const std::string& op, const SourceLocation& location,

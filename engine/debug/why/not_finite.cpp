@@ -24,7 +24,7 @@ std::string largest_of(DType dtype) {
 }  // namespace
 
 const char* kind_text(NotFinite kind) {
-  return kind == NotFinite::nan ? "NaN" : "Inf";
+  return kind == NotFinite::nan ? "NaN" : "infinity";
 }
 
 std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const ReadPlaces& places) {

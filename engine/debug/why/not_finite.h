@@ -1,4 +1,4 @@
-// NaN and Inf: where they are in a tensor, and what made them, in words.
+// NaN and infinity: where they are in a tensor, and what made them, in words.
 #pragma once
 
 #include "engine/debug/why/elements.h"

@@ -1,5 +1,5 @@
-// What an analysis reads of the past: records, the values behind them (by replay where they are not held),
-// and what led to what.
+// What an analysis reads of the past: records, their values (by replay if they are not held), and
+// dependencies.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class Past {
   /// Called for each step of the work. Throws Cancelled.
   void step(std::uint64_t done, std::uint64_t total = 0);
 
-  /// nullptr: there is none, or it was forgotten. Valid while the Past lives.
+  /// nullptr if there is none, or it was dropped. Valid while the Past lives.
   const RecordView* record(std::uint64_t number);
   Tensor value(std::uint64_t tensor) { return find_(tensor); }
   /// What made the tensor; nullptr: no op.
@@ -36,13 +36,13 @@ class Past {
   static std::size_t output_of(const RecordView& maker, std::uint64_t tensor);
   /// Where a variable's value was assigned from.
   std::optional<Assignment> assignment(std::uint64_t tensor) const {
-    return recorder_.handoffs().assignment_of(tensor);
+    return recorder_.data_flow().assignment_of(tensor);
   }
   /// The innermost record of that kind that `record` is, or ran inside of; nullptr: none.
   const RecordView* around(const RecordView& record, EventKind kind);
 
   protocol::TensorInfo info(std::uint64_t tensor) const;
-  /// What of a reason the record itself says.
+  /// A reason with the fields that the record provides.
   protocol::Reason reason(const RecordView& record, const std::string& role, std::string sentence) const;
   /// "log (op 12, line 3)".
   std::string name(const RecordView& record) const;

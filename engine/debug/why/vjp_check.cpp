@@ -30,7 +30,7 @@ Shape recorded_shape(const Past& past, std::uint64_t tensor) {
 }
 
 /// For each gradient behind those of the arguments, the variable that it belongs to: the only one of that
-/// shape and dtype that the function read; 0: it cannot be told.
+/// shape and dtype that the function read; 0: it cannot be determined.
 TensorIds variables_of_slots(Past& past, const RecordView& forward, const RecordView& vjp) {
   TensorIds variables;
   if (forward.head.op || vjp.outputs.size() <= forward.inputs.size()) return variables;
@@ -167,7 +167,7 @@ class Check {
   }
 
   /// Places in the point whose gradients are compared together. Of a custom gradient only what ran inside is
-  /// known: which of its arguments an op took cannot be told where they are one tensor.
+  /// known: which of its arguments an op took is ambiguous where they are one tensor.
   std::vector<std::vector<std::size_t>> groups() {
     const RecordView& forward = *check_.forward;
     std::vector<std::vector<std::size_t>> groups;
@@ -189,7 +189,7 @@ class Check {
     for (std::size_t k = 0; k < variables_.size(); ++k) {
       const std::size_t slot = forward.inputs.size() + k;
       if (variables_[k] == 0 && vjp_.outputs[slot] && is_meant(slot))
-        leave_out("which of its gradients belongs to which variable that it used cannot be told");
+        leave_out("which of its gradients belongs to which variable that it used cannot be determined");
       if (variables_[k]) {
         slot_of_[place] = slot;
         if (is_meant(slot)) groups.push_back({place});
@@ -253,7 +253,7 @@ class Check {
     check_.inputs.push_back(std::move(input));
   }
 
-  /// A None stands for zeros of the inputs' own dtype.
+  /// A None counts as zeros of the inputs' own dtype.
   DType narrowest(DType dtype) const {
     for (const std::uint64_t id : check_.forward->inputs) {
       const DType other = recorded_dtype(past_, id);
@@ -337,7 +337,7 @@ std::string CheckedInput::error_text() const {
     return short_number(look.given) + " where differences are finite, in " + counted(odd, "element") +
            " of " + std::to_string(compared.looks.size()) +
            (zero_times
-                ? ": the gradient that came in is 0 there, and 0 times a slope that is no finite number "
+                ? ": the gradient that came in is 0 there, and 0 times a slope that is not a finite number "
                   "is nan"
                 : "");
   }

@@ -12,10 +12,10 @@ struct Subject {
   std::uint64_t record = 0;           ///< where the user looks; 0: nowhere
 };
 
-// All throw ValueError (the value itself cannot be had), BadRequest and Cancelled. Where only values on the
-// way are gone, the answer says how far it came.
+// All throw ValueError (the value itself is lost), BadRequest and Cancelled. If only intermediate values are
+// lost, the answer says how far the analysis got.
 
-/// The first op on the way to the NaN or Inf that made it of values that had none (birth.cpp).
+/// The first op on the way to the NaN or infinity that made it of values that had none (birth.cpp).
 protocol::Because where_born(Past& past, const Subject& subject);
 /// The ops of a playback that made zeros of what was not zero; of a tensor of the forward pass, and of a
 /// playback: what became of its gradient (gradient.cpp).
@@ -27,10 +27,12 @@ protocol::Because why_zero(Past& past, const Subject& subject);
 
 /// The gain of each op on the way of the largest inputs (gain.cpp).
 protocol::Because where_sized(Past& past, const Subject& subject);
-/// The largest contributions to an element, backwards (contributions.cpp); to a gradient: what_came_together.
+/// The largest contributions to an element, backwards (contributions.cpp); to a gradient:
+/// gradient_contributions.
 protocol::Because what_made(Past& past, const Subject& subject);
-/// The contributions that a gradient is the sum of; nothing where it is no sum of VJPs (gradient_parts.cpp).
-std::optional<protocol::Because> what_came_together(Past& past, const Subject& subject);
+/// The contributions that a gradient is the sum of; nothing where it is not a sum of VJPs
+/// (gradient_parts.cpp).
+std::optional<protocol::Because> gradient_contributions(Past& past, const Subject& subject);
 
 /// A VJP beside finite differences in float64 (gradient_check.cpp).
 protocol::Because is_right(Past& past, const Subject& subject);

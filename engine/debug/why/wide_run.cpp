@@ -95,16 +95,16 @@ InnerFunction::InnerFunction(Past& past, const RecordView& custom, const TensorI
 void InnerFunction::look_for_departure(Past& past, const std::set<std::uint64_t>& moving) {
   if (leaves_.empty() || custom_.outputs.empty()) return;
   const std::uint64_t end = *std::max_element(custom_.outputs.begin(), custom_.outputs.end());
-  for (const Departure& departure : past.recorder().handoffs().departures()) {
-    if (departure.newest >= end || !moving.contains(departure.tensor)) continue;
+  for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
+    if (external_read.newest >= end || !moving.contains(external_read.tensor)) continue;
     const auto came_back = [&](std::uint64_t leaf) {
-      if (leaf <= departure.newest || past.maker(leaf) || past.assignment(leaf)) return false;
-      if (first_inside_ != 0 && departure.newest >= first_inside_) return true;
+      if (leaf <= external_read.newest || past.maker(leaf) || past.assignment(leaf)) return false;
+      if (first_inside_ != 0 && external_read.newest >= first_inside_) return true;
       return !depends_ ||
              element_count(spec_of(past.recorder().trace().tensors().get(leaf).spec()).shape) > 1;
     };
     if (std::none_of(leaves_.begin(), leaves_.end(), came_back)) continue;
-    const std::uint32_t line = location_of(departure.location).line;
+    const std::uint32_t line = location_of(external_read.location).line;
     left_ = "Python or NumPy read a value in it" + (line ? " (line " + std::to_string(line) + ")" : "") +
             ", and what came back is a constant to recorded ops";
     return;

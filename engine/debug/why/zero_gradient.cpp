@@ -256,7 +256,7 @@ class Zeros {
       sentence +=
           ". No op on the way made zeros of something else: zero came in at the playback's begin, or "
           "contributions cancel each other.";
-    if (!missing_.empty()) sentence += ". Farther back it cannot be followed: " + missing_;
+    if (!missing_.empty()) sentence += ". It cannot be traced further back: " + missing_;
     if (!waiting_.empty()) sentence += " Only the nearest " + counted(most_vjps, "VJP") + " were looked at.";
   }
 

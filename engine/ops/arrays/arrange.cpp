@@ -81,7 +81,7 @@ TAPEDECK_OP(transpose_op) = {
         "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is "
         "transposed); conjugate: of complex numbers, takes the conjugates.\n"
         "Returns: the dtype of a, its extents in that order.\n"
-        "Errors: InvalidArgumentError where perm does not name each axis once.",
+        "Errors: InvalidArgumentError if perm does not name each axis once.",
     .takes_narrow = true,
 };
 Tensor transpose(const Tensor& a, const Axes& perm) {
@@ -119,7 +119,7 @@ TAPEDECK_OP(broadcast_to_op) = {
         "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
         "input: any dtype; shape: to which its shape broadcasts by NumPy's rule.\n"
         "Returns: the dtype of input, shape.\n"
-        "Errors: InvalidArgumentError where it does not broadcast.",
+        "Errors: InvalidArgumentError if it does not broadcast.",
     .takes_narrow = true,
 };
 Tensor broadcast_to(const Tensor& input, const Shape& shape) {
@@ -170,7 +170,7 @@ Tensor reverse(const Tensor& tensor, const Integers& axis) {
 // ---- roll ----
 namespace {
 
-/// How far each axis turns, in [0, extent); 0 for the others. Shifts of one axis add up.
+/// How far each axis rolls, in [0, extent); 0 for the others. Shifts of the same axis add up.
 Integers turns_of(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
   const Integers shifts = integers_of(c.attribute("shift"));
@@ -189,7 +189,8 @@ Integers turns_of(const OpContext& c) {
   return turns;
 }
 
-/// Copies `part` of x, a block of `axis` and later axes, to where it turns: each turning axis is cut in two.
+/// Copies `part` of x, a block of `axis` and later axes, to its rolled position: each rolled axis is split in
+/// two.
 void place_turned(const Tensor& x, const Tensor& out, const Integers& turns, int axis, Shape part,
                   std::int64_t from, std::int64_t to) {
   while (axis < x.rank() && turns[static_cast<std::size_t>(axis)] == 0) ++axis;
@@ -238,7 +239,8 @@ TAPEDECK_OP(roll_op) = {
     .vjp_formula = "dx = roll(dz, −shift, axis)",
     .cost = cost::moves,
     .doc =
-        "Turns axes: element i goes to i + shift, and what leaves the end comes in at the beginning.\n\n"
+        "Rolls axes: element i moves to i + shift, and elements past the end wrap around to the "
+        "beginning.\n\n"
         "input: any dtype and shape; shift: how far, negative towards the beginning; axis: which, as many as "
         "shift has; shifts of an axis that is named twice add up.\n"
         "Returns: the dtype and shape of input.\n"

@@ -5,7 +5,7 @@
 namespace tapedeck::ops {
 namespace {
 
-/// Both ops are: see the tensor with six axes, put those in another order, see the copy with four.
+/// Both ops: view the tensor with six axes, permute them, view the copy with four axes.
 struct BlockMove {
   Shape seen;
   Integers order;
@@ -30,9 +30,9 @@ BlockMove block_move(const OpContext& c, bool to_depth) {
                              : channels == 0 || (block <= channels && block <= channels / block &&
                                                  channels % (block * block) == 0);
   if (!fits)
-    fail<InvalidArgumentError>(
-        c.op.name, ": input ", to_string(x), " with block_size ", block, ": ",
-        to_depth ? "height and width are no multiples of it" : "the channels are no multiple of its square");
+    fail<InvalidArgumentError>(c.op.name, ": input ", to_string(x), " with block_size ", block, ": ",
+                               to_depth ? "height and width are not multiples of it"
+                                        : "the channels are not a multiple of its square");
   if (block > INT32_MAX)
     fail<InvalidArgumentError>(c.op.name, ": block_size is ", block, "; at most ", INT32_MAX);
   const std::int64_t square = block * block;

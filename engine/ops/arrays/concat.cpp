@@ -1,4 +1,4 @@
-// Putting tensors together and taking them apart.
+// Joining and splitting tensors.
 #include <algorithm>
 
 #include "engine/ops/core/checks.h"
@@ -16,7 +16,7 @@ Dims without(const Dims& dims, int axis) {
   return result;
 }
 
-/// For loops over parts, of which there may be millions that are nothing to do each.
+/// For loops over parts: there may be millions of trivial ones.
 void check_interrupt_at_part(std::size_t i) {
   constexpr std::size_t between = 64;
   if (i % between == between - 1) check_interrupt();
@@ -179,7 +179,7 @@ TAPEDECK_OP(stack_op) = {
     .cost = cost::moves,
     .doc =
         "Puts tensors of one shape together along a new axis.\n\n"
-        "values: a list of tensors of one dtype and shape; axis: where the new axis will stand.\n"
+        "values: a list of tensors of one dtype and shape; axis: the position of the new axis.\n"
         "Returns: their dtype; their shape with an axis of extent n put in.\n"
         "Errors: InvalidArgumentError for an empty list, different shapes, or an axis out of range; "
         "TypeMismatchError for different dtypes.",
@@ -191,7 +191,7 @@ Tensor stack(std::span<const Tensor> values, std::int64_t axis) {
 
 namespace {
 
-/// Throws ResourceExhaustedError for more tensors than anyone can mean.
+/// Throws ResourceExhaustedError for an absurd number of tensors.
 void check_output_count(const OpContext& c, std::int64_t count) {
   constexpr std::int64_t most = std::int64_t{1} << 24;
   if (count > most)
@@ -246,11 +246,11 @@ TAPEDECK_OP(unstack_op) = {
     .vjp_formula = "dx = stack(dz₀, dz₁, …) along the axis",
     .cost = cost::view,
     .doc =
-        "Takes a tensor apart along an axis, which goes; no copies.\n\n"
+        "Splits a tensor along an axis, which is removed; no copies.\n\n"
         "value: any dtype, at least one axis; num: the extent of axis, None to take it as it is; axis: "
         "which.\n"
         "Returns: a list of tensors of the dtype of value.\n"
-        "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+        "Errors: InvalidArgumentError if num is not the extent, or for an axis out of range.",
     .takes_narrow = true,
     .returns_list = true,
 };

@@ -1,5 +1,5 @@
-// Slices by coordinates: the last axis of `indices` names a place in the first axes of a tensor. What the ops
-// of scatter.cpp and tensor_scatter.cpp share.
+// Slices by coordinates: the last axis of `indices` holds coordinates in the first axes of a tensor. Shared
+// by the ops of scatter.cpp and tensor_scatter.cpp.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tapedeck::ops {
 
-/// How many coordinates each row of indices holds.
+/// The number of coordinates in each row of indices.
 inline int depth_of(const OpContext& c, std::size_t input, const Shape& shape, int batch_axes = 0) {
   require_kind(c, input, Kind::index);
   const Shape& indices = c.inputs[input].shape();
@@ -24,9 +24,9 @@ inline int depth_of(const OpContext& c, std::size_t input, const Shape& shape, i
   return static_cast<int>(depth);
 }
 
-/// Numbers of the slices that the rows of indices name, in row-major order of the first axes of `shape`.
-/// Throws OutOfRangeError, such as "gather_nd: indices[1] is (0, 7), outside of shape (2, 3)"; on a GPU, when
-/// the host reads from it the next time.
+/// The row-major numbers, over the first axes of `shape`, of the slices that the rows of indices select.
+/// Throws OutOfRangeError, such as "gather_nd: indices[1] is (0, 7), outside of shape (2, 3)"; on a GPU at
+/// the host's next read from it.
 inline Tensor slice_numbers(const OpContext& c, std::size_t input, const Shape& shape, int depth,
                             int batch_axes = 0) {
   const Tensor indices = contiguous(widen(c.inputs[input]));
@@ -40,7 +40,7 @@ inline Tensor slice_numbers(const OpContext& c, std::size_t input, const Shape& 
   const auto bad = backend().slice_numbers(indices.dtype(), indices.raw(), rows, numbered, rows_per_batch,
                                            numbers.writable_data<std::int64_t>(), c.op.name + ": indices");
   if (bad) {
-    const auto read = [&](std::int64_t at) {  // known at once in the host's memory alone
+    const auto read = [&](std::int64_t at) {  // only host memory can be read at once
       return indices.dtype() == DType::int32 ? std::int64_t{indices.data<std::int32_t>()[at]}
                                              : indices.data<std::int64_t>()[at];
     };
@@ -66,7 +66,7 @@ inline Shape slices_shape(const Shape& indices, const Shape& shape, int axis) {
   return result;
 }
 
-/// Throws InvalidArgumentError where updates are not what indices and shape ask for.
+/// Throws InvalidArgumentError if the shape of updates does not match indices and shape.
 inline void require_updates(const OpContext& c, std::size_t indices, std::size_t updates, const Shape& shape,
                             int depth) {
   const Shape needed = slices_shape(c.inputs[indices].shape(), shape, depth);
@@ -83,7 +83,7 @@ inline void join_slices(kernels::Segment op, const OpContext& c, std::size_t inp
   const int depth = depth_of(c, input, shape);
   const Tensor numbers = slice_numbers(c, input, shape, depth);
   if (updates.count() == 0 || target.count() == 0) return;
-  const std::int64_t parts = is_complex(target.dtype()) ? 2 : 1;  // which add up one by one
+  const std::int64_t parts = is_complex(target.dtype()) ? 2 : 1;  // which add up separately
   backend().segment_rows(op, real_dtype(target.dtype()), updates.raw(), numbers.data<std::int64_t>(),
                          numbers.count(), parts * product_from(shape, depth),
                          target.writable_data<std::byte>());

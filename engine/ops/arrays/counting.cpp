@@ -1,4 +1,4 @@
-// Which values there are, and how often.
+// Distinct values and their counts.
 #include <string_view>
 #include <unordered_map>
 
@@ -11,7 +11,7 @@ namespace tapedeck::ops {
 // ---- unique_with_counts ----
 namespace {
 
-/// A number for each string, equal where the strings are.
+/// A number for each string, equal for equal strings.
 Tensor numbered(const Tensor& strings) {
   const std::vector<std::string_view> values = strings_of(strings);
   std::unordered_map<std::string_view, std::int64_t> numbers;
@@ -22,7 +22,7 @@ Tensor numbered(const Tensor& strings) {
   return out;
 }
 
-/// The same bits, which are equal where the numbers are.
+/// The same bits, equal for equal numbers.
 Tensor as_int64(const Tensor& x) {
   return Tensor::view(x.storage(), DType::int64, x.shape(), x.strides(), x.offset());
 }
@@ -39,7 +39,7 @@ TensorSpecs unique_shape(const OpContext& c) {
   if (x.rank() != 1)
     fail<InvalidArgumentError>(c.op.name, ": x has shape ", to_string(x.shape()), "; needs one axis");
   if (is_complex(x.dtype()))
-    fail<TypeMismatchError>(c.op.name, ": x is ", dtype_name(x.dtype()), ", with which it does not work");
+    fail<TypeMismatchError>(c.op.name, ": x is ", dtype_name(x.dtype()), ", which it does not support");
   index_dtype_of(c, "out_idx");
   return {};
 }

@@ -1,4 +1,4 @@
-// Tensors of given values.
+// Creation of tensors.
 #include <algorithm>
 
 #include "engine/ops/core/checks.h"
@@ -119,7 +119,7 @@ TAPEDECK_OP(fill_op) = {
         "A tensor that holds one value everywhere.\n\n"
         "dims: extents of the result; value: a scalar of any dtype.\n"
         "Returns: the dtype of value, shape dims.\n"
-        "Errors: InvalidArgumentError for a negative extent, or a value that is no scalar.",
+        "Errors: InvalidArgumentError for a negative extent, or a value that is not a scalar.",
     .python_order = {"dims", "value"},
     .takes_narrow = true,
     .immediates = true,
@@ -222,7 +222,7 @@ Tensors one_hot_forward(const OpContext& c) {
   std::int64_t inner = 1;
   for (int i = axis + 1; i < out.rank(); ++i) inner *= out.dim(i);
   const Tensor indices = contiguous(widen(c.inputs[0]));
-  // No index is as large as the uint64 numbers that int64 takes for negative ones.
+  // uint64 numbers that are negative as int64 are larger than any index.
   const DType dtype = indices.dtype() == DType::uint64 ? DType::int64 : indices.dtype();
   backend().one_hot(item_size(out.dtype()), dtype, indices.raw(), indices.count() / inner, out.dim(axis),
                     inner, on.raw(), off.raw(), out.writable_data<std::byte>());
@@ -247,15 +247,16 @@ TAPEDECK_OP(one_hot_op) = {
     .cost = cost::moves,
     .doc =
         "One row per index: on_value at the index, off_value elsewhere.\n\n"
-        "indices: any whole-number dtype, any shape; an index outside [0, depth) gives a row of off_value; "
+        "indices: any integer dtype, any shape; an index outside [0, depth) gives a row of off_value; "
         "depth: "
         "length of "
-        "the rows; on_value, off_value: None for 1 and 0; axis: where the new axis goes, −1 for the end; "
+        "the rows; on_value, off_value: None for 1 and 0; axis: the position of the new axis, −1 for the "
+        "end; "
         "dtype: of the result, None for that of the values, else float32.\n"
         "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
         "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for "
         "indices "
-        "that are no whole numbers.",
+        "that are not integers.",
     .takes_narrow = true,
 };
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {

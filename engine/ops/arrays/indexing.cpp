@@ -1,4 +1,4 @@
-// Parts of tensors by number.
+// Parts of tensors by index.
 #include <algorithm>
 
 #include "engine/ops/core/cost.h"
@@ -51,7 +51,7 @@ TensorSpecs gather_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// The rows of all batches as those of one: a GPU would have to start a kernel for each.
+/// The rows of all batches as those of one, because a GPU would need a kernel launch for each.
 void join_batches(Gathering& g, Tensor& indices, std::int64_t& count) {
   Integers first;
   for (std::int64_t batch = 0; batch < g.batches; ++batch) first.push_back(batch * count);
@@ -80,7 +80,7 @@ Tensors gather_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// Every batch has numbers of its own: those of batch b begin at b·count.
+/// Every batch has separate numbers: those of batch b begin at b·count.
 Tensor numbers_of_all_batches(const Tensor& indices, const Gathering& g, std::int64_t count) {
   const Tensor wide = indices.dtype() == DType::int64 ? indices : cast(indices, DType::int64);
   const Tensor first = range(0.0, static_cast<double>(g.batches * count),
@@ -149,7 +149,7 @@ TAPEDECK_OP(gather_op) = {
     .cost = cost::picks,
     .doc =
         "Takes slices of an axis by number.\n\n"
-        "params: any dtype, at least one axis; indices: any whole-number dtype, any shape, values in [0, "
+        "params: any dtype, at least one axis; indices: any integer dtype, any shape, values in [0, "
         "extent of "
         "the axis); axis: which, None for the first one behind the batch axes; batch_dims: how many first "
         "axes params and indices share, so that each batch takes from its own; validate_indices: changes "
@@ -157,7 +157,7 @@ TAPEDECK_OP(gather_op) = {
         "Returns: the dtype of params, shape params.shape[:axis] + indices.shape[batch_dims:] + "
         "params.shape[axis+1:].\n"
         "Errors: OutOfRangeError for an index outside the axis; InvalidArgumentError for an axis out of "
-        "range, or batch axes that differ; TypeMismatchError for indices that are no whole numbers.",
+        "range, or batch axes that differ; TypeMismatchError for indices that are not integers.",
     .python_order = {"params", "indices", "validate_indices", "axis", "batch_dims"},
     .takes_narrow = true,
 };

@@ -75,7 +75,7 @@ TAPEDECK_OP(tile_op) = {
         "Repeats a tensor along its axes.\n\n"
         "input: any dtype; multiples: how often along each axis.\n"
         "Returns: the dtype of input, its extents times multiples.\n"
-        "Errors: InvalidArgumentError where multiples does not have one number, not negative, for each axis.",
+        "Errors: InvalidArgumentError if multiples does not have one non-negative number for each axis.",
     .takes_narrow = true,
 };
 Tensor tile(const Tensor& input, const Integers& multiples) {
@@ -125,7 +125,7 @@ TensorSpecs pad_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// Which element of an axis of extent `count` stands at each place of the padded one.
+/// The element of an axis of extent `count` at each position of the padded one.
 Tensor mirrored_places(std::int64_t count, std::int64_t before, std::int64_t after, Border border) {
   const std::int64_t edge = border == Border::symmetric ? 1 : 0;  // the edge itself is repeated
   Tensor places = Tensor::allocate(DType::int64, {before + count + after}, Device{});
@@ -176,7 +176,7 @@ Tensors pad_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The gradients of the copies are added to that of the element they show, axis by axis.
+/// Adds the gradients of the copies to that of the original element, axis by axis.
 Tensor mirror_gradient(Tensor gradient, const Shape& shape, const Integers& paddings, Border border) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto at = 2 * static_cast<std::size_t>(axis);
@@ -218,15 +218,14 @@ TAPEDECK_OP(pad_op) = {
     .vjp_formula = "dx = dz without the border, the border's mirrored part added",
     .cost = cost::moves,
     .doc =
-        "Puts a border around a tensor: one value, or the tensor's own mirrored.\n\n"
+        "Adds a border to a tensor: one value, or the tensor's mirror image.\n\n"
         "tensor: any dtype; paddings: how many before and after, axis by axis (pairs, read one after "
-        "another); mode: 'CONSTANT' for constant_values; 'REFLECT', the mirror stands on the edge; "
-        "'SYMMETRIC', the mirror stands before it, so that the edge is repeated.\n"
+        "another); mode: 'CONSTANT' for constant_values; 'REFLECT', mirrored at the edge element; "
+        "'SYMMETRIC', mirrored before it, so that the edge element is repeated.\n"
         "Returns: the dtype of tensor, its extents with the paddings added.\n"
-        "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis, "
-        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype (of strings "
-        "only 0 "
-        "does, which stands for empty ones).",
+        "Errors: InvalidArgumentError if paddings does not have two non-negative numbers for each axis, "
+        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype (for strings "
+        "only 0 does, which means empty strings).",
     .takes_narrow = true,
 };
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {

@@ -1,4 +1,4 @@
-// Numbers at equal steps.
+// Equally spaced numbers.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace tapedeck::ops {
 // ---- range ----
 namespace {
 
-/// The three numbers, whole where all of them are.
+/// The three numbers, as integers if all of them are.
 struct Range {
   double start, limit, delta;
   std::int64_t whole_start = 0, whole_delta = 0;
@@ -17,7 +17,7 @@ struct Range {
   double count = 0;
 };
 
-/// ⌈(limit − start) / delta⌉ of whole numbers, none where that is negative.
+/// ⌈(limit − start) / delta⌉ of integers, 0 if that is negative.
 double whole_count(std::int64_t start, std::int64_t limit, std::int64_t delta) {
   const bool empty = delta > 0 ? limit <= start : limit >= start;
   if (empty) return 0;
@@ -53,14 +53,14 @@ Range range_of(const OpContext& c) {
   return r;
 }
 
-/// That of its numbers as tensors: int64 where one of them does not fit in int32.
+/// The dtype of its numbers as tensors: int64 if one does not fit in int32.
 DType whole_dtype(const Range& r) {
   for (const double number : {r.start, r.limit, r.delta})
     if (number < -0x1p31 || number >= 0x1p31) return DType::int64;
   return DType::int32;
 }
 
-/// Whole numbers of the result must not wrap around.
+/// Integers of the result must not wrap around.
 void check_range_fits(const Range& r, DType dtype) {
   if (!is_integer(dtype) || r.count == 0) return;
   const auto [lowest, highest] = integer_limits(dtype);
@@ -108,11 +108,11 @@ TAPEDECK_OP(range_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
-        "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
+        "Equally spaced numbers: start + i·delta, up to but excluding limit.\n\n"
         "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all "
         "three are "
         "whole numbers, else float32.\n"
-        "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
+        "Returns: dtype, (⌈(limit − start) / delta⌉,), empty if that is negative.\n"
         "Errors: InvalidArgumentError for a delta of 0, numbers that are not finite, or that dtype cannot "
         "hold.",
 };
@@ -123,7 +123,7 @@ Tensor range(double start, double limit, double delta, DType dtype) {
 // ---- linspace ----
 TAPEDECK_OP(linspace_op) = {
     .name = "linspace",
-    .python_names = {},  // tf.linspace, which takes ends with axes
+    .python_names = {},  // tf.linspace, which accepts ends with axes
     .inputs = {{.name = "start", .preferred = DType::float32}, {.name = "stop", .preferred = DType::float32}},
     .attributes = {{.name = "num", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
     .shape_rule =
@@ -160,7 +160,7 @@ TAPEDECK_OP(linspace_op) = {
         "num numbers at equal steps from start to stop, both included.\n\n"
         "start, stop: scalars, any floating dtype, one for both; num: at least 1 (1 gives start).\n"
         "Returns: that dtype, (num,).\n"
-        "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for "
+        "Errors: InvalidArgumentError for num below 1 or ends that are not scalars; TypeMismatchError for "
         "other or "
         "different dtypes.",
     .immediates = true,

@@ -1,4 +1,4 @@
-// Slices taken and added by coordinates.
+// Slices gathered and added by coordinates.
 #include "engine/ops/arrays/coordinates.h"
 #include "engine/ops/core/cost.h"
 
@@ -45,9 +45,9 @@ Tensors gather_nd_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The batch's own coordinates put before each row, so that no batch axes are left.
+/// Prepends the batch's coordinates to each row, so that no batch axes are left.
 Tensor with_batch_coordinates(const Tensor& given, int batch_axes) {
-  // A short dtype may count fewer than there are batches.
+  // A narrow dtype may not count all batches.
   const Tensor indices = item_size(given.dtype()) < 4 ? cast(given, DType::int64) : given;
   Tensors columns;
   Shape wide = indices.shape();
@@ -86,13 +86,13 @@ TAPEDECK_OP(gather_nd_op) = {
     .cost = cost::picks,
     .doc =
         "Takes slices by coordinates: z[i, …] = params[indices[i], …].\n\n"
-        "params: any dtype; indices: any whole-number dtype, its last axis holds the coordinates of the "
+        "params: any dtype; indices: any integer dtype, its last axis holds the coordinates of the "
         "first axes "
         "of params; batch_dims: how many first axes both share, so that each batch takes from its own.\n"
         "Returns: the dtype of params, indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].\n"
         "Errors: OutOfRangeError for coordinates outside of params; InvalidArgumentError for more "
-        "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are no whole "
-        "numbers.",
+        "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are not "
+        "integers.",
     .takes_narrow = true,
 };
 TAPEDECK_FACTS(gather_nd_op) = {.flat = facts::not_picked};
@@ -133,15 +133,15 @@ TAPEDECK_OP(scatter_nd_op) = {
     .doc =
         "Zeros of a shape, to which slices are added by coordinates; those of one place add up in order, of "
         "bool by 'or'.\n\n"
-        "indices: any whole-number dtype, its last axis holds coordinates of the first axes of shape; "
+        "indices: any integer dtype, its last axis holds coordinates of the first axes of shape; "
         "updates: "
         "any dtype, indices.shape[:-1] + shape[indices.shape[-1]:]; shape: of the "
         "result.\n"
         "Returns: the dtype of updates, shape.\n"
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "
-        "another shape; TypeMismatchError for indices that are no whole numbers.",
+        "another shape; TypeMismatchError for indices that are not integers.",
     .takes_others = true,
-    .uint64_way = Uint64Way::bits,
+    .uint64_mapping = Uint64Mapping::bits,
 };
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape) {
   return run_op1(scatter_nd_op, {indices, updates}, {attribute_of(shape)});

@@ -1,4 +1,4 @@
-// Where values stand.
+// Positions of values.
 #include <algorithm>
 
 #include "engine/ops/reductions/reduction_row.h"
@@ -16,7 +16,7 @@ TAPEDECK_OP(where_indices_op) = {
           require_kind(c, 0, Kind::boolean);
           return TensorSpecs{};
         },
-    // Whoever shares the memory (a NumPy array) may write to it between counting and writing.
+    // Another owner of the memory (a NumPy array) may write to it between counting and writing.
     .forward =
         [](const OpContext& c) {
           const Tensor condition = contiguous(c.inputs[0]);
@@ -131,9 +131,9 @@ TAPEDECK_OP(invert_permutation_op) = {
     .vjp_formula = "none",
     .doc =
         "The inverse of a permutation: y[x[i]] = i.\n\n"
-        "x: any whole-number dtype, one axis, each number from 0 to its length − 1 once.\n"
+        "x: any integer dtype, one axis, each number from 0 to its length − 1 once.\n"
         "Returns: the dtype and shape of x.\n"
-        "Errors: OutOfRangeError for a number outside; InvalidArgumentError for one that stands twice; "
+        "Errors: OutOfRangeError for a number outside; InvalidArgumentError for one that occurs twice; "
         "TypeMismatchError for another dtype.",
 };
 

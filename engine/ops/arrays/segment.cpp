@@ -19,14 +19,14 @@ TensorSpecs segment_shape(const OpContext& c) {
   bool fits = ids.rank() <= data.rank();
   for (int i = 0; fits && i < ids.rank(); ++i) fits = ids[i] == data[i];
   if (!fits)
-    fail<InvalidArgumentError>(c.op.name, ": segment_ids ", to_string(ids), " is no beginning of data ",
+    fail<InvalidArgumentError>(c.op.name, ": segment_ids ", to_string(ids), " is not a prefix of data ",
                                to_string(data));
   Shape shape{segments};
   for (int i = ids.rank(); i < data.rank(); ++i) shape.push_back(data[i]);
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// Numbers below 0 leave their slice out, as in TensorFlow.
+/// Slices with negative numbers are skipped, as in TensorFlow.
 Tensor segment_numbers(const OpContext& c) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   const std::int64_t count = integer_of(c, "num_segments");
@@ -55,7 +55,7 @@ Tensors segment_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// For every slice of data the value of its segment; 0 where the slice was left out.
+/// For every slice of data the value of its segment; 0 if the slice was skipped.
 Tensor of_segment(const VjpContext& c, const Tensor& by_segment) {
   const Tensor& ids = c.inputs[1];
   const Tensor zero = number(0.0, ids.dtype());
@@ -84,11 +84,11 @@ Tensors segment_sum_vjp(const VjpContext& c) {
   return {of_segment(c, c.cotangents[0]), Tensor()};
 }
 
-/// The rows of data in the order of their segments, so that those of one stand together.
+/// The rows of data in the order of their segments, so that those of one segment are adjacent.
 struct SegmentOrder {
-  Tensor rows;            ///< where each stands in data
-  Tensor segments;        ///< below 0 for one that is left out
-  Tensor before, behind;  ///< how many of its segment stand before it, and behind it
+  Tensor rows;            ///< position of each in data
+  Tensor segments;        ///< negative for a skipped one
+  Tensor before, behind;  ///< how many of its segment come before it, and after it
 
   explicit SegmentOrder(const Tensor& ids) {
     const Tensor numbers = cast(reshape(ids, {ids.count()}), DType::int64);
@@ -104,7 +104,7 @@ enum class Side : std::uint8_t { before, behind };
 
 /// For each row of x the product of the `depth` rows next to it on one side, in log₂ doublings, without a
 /// division, so that zeros are like other numbers and it differentiates again. As many doublings as the rows
-/// may need: how many they do, only their device knows.
+/// may need: only their device knows how many they do.
 Tensor products_beside(const Tensor& x, const Tensor& depth, Side side) {
   const std::int64_t rows = x.dim(0);
   const Tensor unit = number(1.0, x.dtype());
@@ -136,7 +136,7 @@ Tensors segment_prod_vjp(const VjpContext& c) {
   return {reshape(unsorted_segment_sum(gradient, order.rows, count), data.shape()), Tensor()};
 }
 
-/// The gradient goes to the extreme elements, in equal parts where several are equal.
+/// The gradient goes to the extreme elements, in equal parts if several are equal.
 Tensors segment_extreme_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   const Tensor& x = c.inputs[0];
@@ -160,7 +160,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
       .vjp_formula = formula,
       .doc =
           doc +
-          "\n\ndata: any numeric dtype; segment_ids: any whole-number dtype, values below "
+          "\n\ndata: any numeric dtype; segment_ids: any integer dtype, values below "
           "num_segments, its "
           "shape a beginning of that of data; slices with a number below 0 are left out.\nReturns: the dtype "
           "of "
@@ -168,9 +168,9 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
           "num_segments; InvalidArgumentError for shapes that do not fit; TypeMismatchError for other "
           "dtypes.",
       .takes_others = what == "sum",
-      .uint64_way = what == "sum" || what == "prod"  ? Uint64Way::bits
-                    : what == "max" || what == "min" ? Uint64Way::order
-                                                     : Uint64Way::none,
+      .uint64_mapping = what == "sum" || what == "prod"  ? Uint64Mapping::bits
+                        : what == "max" || what == "min" ? Uint64Mapping::order
+                                                         : Uint64Mapping::none,
       .saturates = what == "max" || what == "min",
   };
 }
@@ -180,7 +180,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
 TAPEDECK_OP(unsorted_segment_sum_op, VjpReads::inputs) = segment_row(
     "sum",
     "Sums slices that have the same number: z[s] = Σ data[i] over the i with segment_ids[i] = s, in order of "
-    "i; 0 where there is none.",
+    "i; 0 if there is none.",
     "d(data) = gather(dz, segment_ids)", segment_forward<Segment::sum>, segment_sum_vjp);
 Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_sum_op, {data, segment_ids}, {num_segments});
@@ -189,14 +189,14 @@ Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::
 TAPEDECK_OP(unsorted_segment_prod_op, VjpReads::inputs) = segment_row(
     "prod",
     "Multiplies slices that have the same number: z[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
-    "where there is none.",
+    "if there is none.",
     "d(data)[i] = dz[s]·Π data[j] over the other j of segment s", segment_forward<Segment::prod>,
     segment_prod_vjp);
 
 TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
     "max",
     "The largest of the slices that have the same number: z[s] = max data[i] over the i with segment_ids[i] "
-    "= s; the lowest finite number where there is none, NaN where one is among them.",
+    "= s; the lowest finite number if there is none, NaN if any value is NaN.",
     "d(data) = gather(dz, segment_ids) where data = gather(z, segment_ids), divided by the number of such, "
     "else 0",
     segment_forward<Segment::max>, segment_extreme_vjp);
@@ -204,7 +204,7 @@ TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
 TAPEDECK_OP(unsorted_segment_min_op) = segment_row(
     "min",
     "The smallest of the slices that have the same number: z[s] = min data[i] over the i with "
-    "segment_ids[i] = s; the highest finite number where there is none, NaN where one is among them.",
+    "segment_ids[i] = s; the highest finite number if there is none, NaN if any value is NaN.",
     "d(data) = gather(dz, segment_ids) where data = gather(z, segment_ids), divided by the number of such, "
     "else 0",
     segment_forward<Segment::min>, segment_extreme_vjp);

@@ -1,4 +1,4 @@
-// Changes of shape, and what a shape is. Wherever strides can say it, the result shares the input's storage.
+// Changes and queries of shape. If strides can express it, the result shares the input's storage.
 #include <algorithm>
 #include <limits>
 
@@ -37,7 +37,7 @@ TensorSpecs reshape_shape(const OpContext& c) {
   if (open >= 0) {
     if (known == 0 && tensor.count() == 0)
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape),
-                                 " holds -1 beside a 0: it could be anything");
+                                 " holds -1 beside a 0: it is ambiguous");
     if (known == 0 ? tensor.count() != 0 : tensor.count() % known != 0)
       fail<InvalidArgumentError>("reshape: tensor ", to_string(tensor.shape()), " with ", tensor.count(),
                                  " values does not fill shape ", to_string(shape));
@@ -70,7 +70,7 @@ TAPEDECK_OP(reshape_op) = {
         "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
         "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
         "Returns: the dtype of tensor, shape.\n"
-        "Errors: InvalidArgumentError where the number of values differs, or -1 stands twice.",
+        "Errors: InvalidArgumentError if the number of values differs, or -1 occurs twice.",
     .takes_narrow = true,
 };
 Tensor reshape(const Tensor& tensor, const Shape& shape) {
@@ -84,7 +84,7 @@ int new_axis(const OpContext& c) {
   return normalize_axis("expand_dims", "axis", integer_of(c, "axis"), c.inputs[0].shape(), 1);
 }
 
-/// The dims with `value` put in before `axis`.
+/// The dims with `value` inserted before `axis`.
 Dims insert(const Dims& dims, int axis, std::int64_t value) {
   Dims result;
   for (int i = 0; i <= dims.rank(); ++i) {
@@ -119,7 +119,7 @@ TAPEDECK_OP(expand_dims_op) = {
     .cost = cost::view,
     .doc =
         "Puts in an axis of extent 1, without a copy.\n\n"
-        "input: any dtype and shape; axis: where the new axis will stand, negative from the end of the "
+        "input: any dtype and shape; axis: the position of the new axis, negative from the end of the "
         "result.\n"
         "Returns: the dtype of input, its shape with one more axis.\n"
         "Errors: InvalidArgumentError for an axis out of range.",

@@ -11,17 +11,17 @@ extern const OpDef& strided_slice_grad_op;
 
 namespace {
 
-/// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
+/// Python's `input[begin:end:strides, …]`; bit i of a mask applies to entry i, as in TensorFlow.
 struct Slicing {
   Integers begin, end, strides;
-  std::int64_t begin_mask = 0;        ///< begin is left out
-  std::int64_t end_mask = 0;          ///< end is left out
+  std::int64_t begin_mask = 0;        ///< begin is omitted
+  std::int64_t end_mask = 0;          ///< end is omitted
   std::int64_t ellipsis_mask = 0;     ///< `...`
   std::int64_t new_axis_mask = 0;     ///< `None`
-  std::int64_t shrink_axis_mask = 0;  ///< an integer: the axis goes
+  std::int64_t shrink_axis_mask = 0;  ///< an integer: removes the axis
 };
 
-/// The view that a slicing reads.
+/// The view selected by a slicing.
 struct Resolved {
   Shape shape;
   Strides strides;
@@ -81,7 +81,7 @@ Resolved resolve(const OpContext& c, const Slicing& s, const Shape& shape, const
       ++used;
   }
   if (ellipses > 1)
-    fail<InvalidArgumentError>(c.op.name, ": ... stands ", ellipses, " times; once is allowed");
+    fail<InvalidArgumentError>(c.op.name, ": ... occurs ", ellipses, " times; once is allowed");
   if (used > shape.rank())
     fail<OutOfRangeError>(c.op.name, ": ", used, " indices for shape ", to_string(shape), " with ",
                           shape.rank(), " axes");
@@ -158,7 +158,8 @@ TAPEDECK_OP(strided_slice_op) = {
         "mask "
         "changes entry i: begin_mask, end_mask: the bound is left out; ellipsis_mask: `...`, as many axes as "
         "are left; "
-        "new_axis_mask: an axis of extent 1; shrink_axis_mask: the index begin[i], whose axis goes. strides "
+        "new_axis_mask: an axis of extent 1; shrink_axis_mask: the index begin[i], whose axis is removed. "
+        "strides "
         "None: 1.\n"
         "Returns: the dtype of input_, the shape that Python's rules give; bounds are limited to the axis.\n"
         "Errors: OutOfRangeError for an index outside its axis or more indices than axes; "

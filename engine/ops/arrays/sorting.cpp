@@ -1,4 +1,4 @@
-// Values in order, and where they stood.
+// Sorted values, and their positions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -116,7 +116,7 @@ TAPEDECK_OP(sort_op) = {
         "order.\n"
         "Errors: InvalidArgumentError for an axis out of range or another direction; TypeMismatchError for "
         "bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
 };
 Tensor sort(const Tensor& values, std::int64_t axis, const std::string& direction) {
   return run_op1(sort_op, {values}, {axis, direction});
@@ -151,7 +151,7 @@ TAPEDECK_OP(argsort_op) = {
         "Returns: int32, the shape of values. NaN counts as larger than every number.\n"
         "Errors: InvalidArgumentError for an axis out of range or another direction; TypeMismatchError for "
         "bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
 };
 Tensor argsort(const Tensor& values, std::int64_t axis, const std::string& direction, bool stable) {
   return run_op1(argsort_op, {values}, {axis, direction, stable});
@@ -179,7 +179,7 @@ Tensors cummax_forward(const OpContext& c) {
 }
 
 Tensors cummax_vjp(const VjpContext& c) {
-  if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
+  if (!c.cotangents[0]) return Tensors(1);  // no gradient flows through the positions
   return one(c.inputs[0].count() == 0 ? zeros_like(c.inputs[0]) : put_back_along(c, c.outputs[1]));
 }
 
@@ -197,11 +197,11 @@ TAPEDECK_OP(cummax_op) = {
     .vjp = cummax_vjp,
     .vjp_formula = "dx = Σ d(values) over all places that took their value from there",
     .doc =
-        "The largest value so far along an axis, and where it stood.\n\nx: any numeric dtype, at least one "
+        "The largest value so far along an axis, and its position.\n\nx: any numeric dtype, at least one "
         "axis; axis: along which; reverse: run from the last element to the first.\nReturns: (values, "
         "indices): the dtype of x and int32, the shape of x. Of equal values the latest counts; from a NaN "
         "on all is NaN.\nErrors: InvalidArgumentError for an axis out of range; TypeMismatchError for bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "Cummax"},
 };
 
@@ -246,7 +246,7 @@ Tensors top_k_forward(const OpContext& c) {
 
 Tensors top_k_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
-  if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
+  if (!c.cotangents[0]) return Tensors(1);  // no gradient flows through the positions
   const std::int64_t count = x.dim(x.rank() - 1);
   const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, "k");
   if (x.count() == 0 || k == 0) return zero_gradient(c);
@@ -283,7 +283,7 @@ TAPEDECK_OP(top_k_op) = {
         "index_type; "
         "TypeMismatchError for "
         "bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
 TAPEDECK_FACTS(top_k_op) = {.flat = facts::not_chosen};

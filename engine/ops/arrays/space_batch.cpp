@@ -19,7 +19,7 @@ struct Blocks {
   Integers borders;  ///< before and after, axis by axis
   std::int64_t count = 1;
 
-  /// `border` is the op's name for the borders.
+  /// `border`: the op's attribute with the borders.
   Blocks(const OpContext& c, AttributeName border)
       : block(integers_of(c.attribute("block_shape"))), borders(integers_of(c.attribute(border))) {
     const Shape& shape = c.inputs[0].shape();
@@ -57,7 +57,7 @@ TensorSpecs to_batch_shape(const OpContext& c) {
   }
   if (!fits)
     fail<InvalidArgumentError>(c.op.name, ": input ", to_string(c.inputs[0].shape()), " with paddings ",
-                               to_string(c.attribute("paddings")), " is no multiple of block_shape ",
+                               to_string(c.attribute("paddings")), " is not a multiple of block_shape ",
                                to_string(c.attribute("block_shape")));
   return spec(c.inputs[0].dtype(), shape);
 }
@@ -77,11 +77,11 @@ TensorSpecs to_space_shape(const OpContext& c) {
     fail<InvalidArgumentError>(
         c.op.name, ": input ", to_string(c.inputs[0].shape()), " with block_shape ",
         to_string(c.attribute("block_shape")), " and crops ", to_string(c.attribute("crops")),
-        ": the batch is no multiple of the block, or the crops take more than there is");
+        ": the batch is not a multiple of the block, or the crops take more than there is");
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// The part of one axis that a place k within its block names.
+/// The part of one axis selected by position k within its block.
 struct Run {
   std::int64_t space, batches, count;
 };
@@ -94,7 +94,7 @@ Run run_of(const Blocks& blocks, int axis, std::int64_t k, std::int64_t space_ex
   return {first * block + offset, first, std::max<std::int64_t>(0, std::min(end, batch_extent) - first)};
 }
 
-/// Copies one into the other; `to_batch` says which way.
+/// Copies one to the other; `to_batch` gives the direction.
 void move_blocks(const Blocks& blocks, const Tensor& space, const Tensor& batches, bool to_batch) {
   const std::int64_t images = space.dim(0);
   for (std::int64_t number = 0; number < blocks.count; ++number) {
@@ -166,7 +166,7 @@ TAPEDECK_OP(space_to_batch_nd_op, VjpReads::shapes) = space_batch_row(
                                    integers_of(c.attribute("paddings"))));
     },
     "dx = batch_to_space_nd(dz, crops=paddings)",
-    "Cuts images into blocks and makes of each place within a block an image of its own, after a border of "
+    "Cuts images into blocks and makes a separate image of each position within a block, after a border of "
     "zeros.\n\n"
     "input: any dtype, (batch, axes of the image…, rest…); block_shape: the extents of a block, one for each "
     "axis of the image; paddings: a pair of numbers (before, after) for each.\n"

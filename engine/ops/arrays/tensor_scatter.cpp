@@ -66,7 +66,7 @@ Tensors extreme_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The gradient goes to whoever has the extreme, in equal parts where several do.
+/// The gradient goes to the extreme value, in equal parts if there are several.
 Tensors extreme_vjp(const VjpContext& c) {
   const Tensor& indices = c.inputs[1];
   const DType dtype = c.outputs[0].dtype();
@@ -80,8 +80,8 @@ Tensors extreme_vjp(const VjpContext& c) {
   return gradients;
 }
 
-/// Of each row of indices, whether it is the last that names its place: the shape of `updates`' first axes,
-/// and ones for the others.
+/// For each row of indices, whether it is the last for its slice: the shape of `updates`' first axes, and
+/// ones for the others.
 Tensor last_of_their_place(const Tensor& indices, const Shape& shape, int rank) {
   const auto axes = static_cast<std::size_t>(indices.rank() - 1);
   const Shape rows(indices.shape().span().first(axes));
@@ -111,7 +111,7 @@ OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& 
       .vjp = vjp,
       .vjp_formula = formula,
       .doc = what + "\n\ntensor, updates: " + dtypes +
-             ", one for both; indices: any whole-number dtype, its last axis holds coordinates of the first "
+             ", one for both; indices: any integer dtype, its last axis holds coordinates of the first "
              "axes of "
              "tensor; the shape of updates is indices.shape[:-1] + tensor.shape[indices.shape[-1]:].\n"
              "Returns: the dtype and shape of tensor.\n"

@@ -1,4 +1,4 @@
-// Ids of their own for tensors that share their values: ids say who made a tensor.
+// Separate ids for tensors that share their values: an id identifies the op that made the tensor.
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace tapedeck::detail {
 
-/// The same values as a tensor of its own, with a new id.
+/// A separate tensor with the same values and a new id.
 Tensor alias(const Tensor& tensor);
 
-/// Gives every output that is also an input, or an earlier output, an id of its own.
+/// Gives every output that is also an input, or an earlier output, a separate id.
 void make_outputs_distinct(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
 }  // namespace tapedeck::detail

@@ -12,12 +12,12 @@
 
 namespace tapedeck {
 
-/// std::monostate stands for Python's None.
+/// std::monostate represents Python's None.
 using Attribute =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, DType, std::vector<std::int64_t>>;
 
-/// An attribute's name where code reads it. Its key is made while compiling: a row compares keys, not
-/// letters.
+/// An attribute's name for reading it. Its key is computed at compile time: a row compares keys, not
+/// characters.
 class AttributeName {
  public:
   consteval AttributeName(const char* text) : text_(text), key_(key_of(text)) {}
@@ -35,8 +35,8 @@ class AttributeName {
   std::uint32_t key_;
 };
 
-/// Values in the order of the op's AttributeSpecs. Empty where the op has none; otherwise every slot is set.
-/// Shared and immutable, so that tape and recorder keep it for the price of a pointer.
+/// Values in the order of the op's AttributeSpecs. Empty if the op has none; otherwise every slot is set.
+/// Shared and immutable, so that tape and recorder keep them at the cost of a pointer.
 class Attributes {
  public:
   Attributes() = default;
@@ -46,7 +46,7 @@ class Attributes {
       : values_(std::make_shared<const std::vector<Attribute>>(std::move(values))) {}
 
   std::size_t size() const { return values_ ? values_->size() : 0; }
-  /// For who goes over all of them; one alone is read by its name: OpContext::get, OpDef::value_of.
+  /// For loops over all of them; read a single one by its name: OpContext::get, OpDef::value_of.
   const Attribute& operator[](std::size_t i) const { return (*values_)[i]; }
 
  private:

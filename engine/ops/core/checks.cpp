@@ -43,15 +43,15 @@ const char* names_of(Kind kind) {
     case Kind::floating:
       return "a floating dtype: float16, bfloat16, float32 or float64";
     case Kind::index:
-      return "a whole-number dtype that numbers places: int8 to int64, or uint8 to uint32";
+      return "an integer dtype that numbers places: int8 to int64, or uint8 to uint32";
     case Kind::inexact:
       return "a floating dtype: float16, bfloat16, float32 or float64, or a complex one";
     case Kind::ordered:
-      return "a dtype of real or whole numbers";
+      return "a real or integer dtype";
     case Kind::addable:
       return "a numeric dtype, or string";
     case Kind::integer:
-      return "a whole-number dtype: int8 to int64, or uint8 to uint64";
+      return "an integer dtype: int8 to int64, or uint8 to uint64";
     case Kind::boolean:
       return "bool";
     case Kind::any:
@@ -60,7 +60,7 @@ const char* names_of(Kind kind) {
   return "any dtype";
 }
 
-/// "[1, 2]" for the element at that place in row-major order; nothing for a scalar.
+/// "[1, 2]" for the element at that row-major index; empty for a scalar.
 std::string place_text(std::int64_t at, const Shape& shape) {
   std::string text;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -125,7 +125,7 @@ std::int64_t integer_of(const OpContext& context, AttributeName attribute) {
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
     if (list->size() == 1) return list->front();
   fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " is ", to_string(value),
-                                "; needs a whole number");
+                                "; needs an integer");
 }
 
 double real_of(const Attribute& attribute) {
@@ -225,8 +225,8 @@ Tensor checked_indices(const OpContext& context, std::size_t input, std::int64_t
 Tensor scalar_of(const OpContext& context, AttributeName attribute, DType dtype) {
   const Attribute& value = context.attribute(attribute);
   const auto refuse = [&] {
-    fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(value), " is no ",
-                                  dtype_name(dtype));
+    fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(value),
+                                  " cannot be represented as ", dtype_name(dtype));
   };
   if (dtype == DType::string) {
     if (real_of(value) != 0) refuse();

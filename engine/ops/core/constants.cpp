@@ -1,4 +1,4 @@
-// Scalar constants that a thread keeps: VJPs use the same few numbers again and again, and making a tensor
+// A thread's cache of scalar constants: VJPs use the same few numbers again and again, and making a tensor
 // costs as much as a third of a small op.
 #include <array>
 #include <bit>
@@ -15,7 +15,7 @@ struct Constant {
   Tensor tensor;
 };
 
-/// By their bits; a later one takes the place of an earlier one.
+/// A direct-mapped cache by their bits.
 using Constants = std::array<Constant, 64>;
 
 // As in the block pool: the pointer has no destructor, so it can be read while the thread's other variables
@@ -23,7 +23,7 @@ using Constants = std::array<Constant, 64>;
 [[gnu::tls_model("initial-exec")]] constinit thread_local Constants* thread_constants = nullptr;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_has_left = false;
 
-/// It is small: what a thread has of its own must fit the little room that a loaded module gets.
+/// It is small: thread-local data must fit the limited static TLS of a loaded module.
 struct ThreadGuard {
   ~ThreadGuard() {
     thread_has_left = true;
@@ -37,7 +37,8 @@ Constants* enter_thread() {
   return thread_constants = new Constants;
 }
 
-/// Nobody else has it: a tape that kept it must not meet it again as an operand of another call.
+/// Whether it has no other reference: a tape that kept it must not meet it again as an operand of another
+/// call.
 bool is_free(const Tensor& tensor) {
   return tensor.references() == 1 && tensor.storage()->references() == 1;
 }
@@ -51,7 +52,8 @@ Tensor constant(double value, DType dtype) {
     if (!constants) return Tensor::scalar(value, dtype);
   }
   const auto bits = std::bit_cast<std::uint64_t>(value);
-  // Multiplying by 2⁶⁴/φ brings the sign, the exponent and the first digits to where the place is taken from.
+  // Multiplying by 2⁶⁴/φ moves the sign, the exponent and the first digits into the bits that select the
+  // entry.
   const std::uint64_t mixed = (bits ^ static_cast<std::uint64_t>(dtype)) * 0x9E3779B97F4A7C15u;
   Constant& place = (*constants)[mixed >> 58];
   if (place.bits == bits && place.dtype == dtype && place.tensor && is_free(place.tensor)) [[likely]]

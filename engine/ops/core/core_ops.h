@@ -1,4 +1,4 @@
-// The few ops that the engine itself calls by name: sums of gradients, first gradients, copies.
+// The few ops that the engine itself calls by name: sums of gradients, initial gradients, copies.
 #pragma once
 
 #include "engine/ops/core/op.h"
@@ -7,7 +7,7 @@ namespace tapedeck::detail {
 
 /// A registered op with all attributes at their defaults.
 struct CoreOp {
-  /// Throws FailedPreconditionError where no op of that name is registered.
+  /// Throws FailedPreconditionError if no op of that name is registered.
   explicit CoreOp(const char* name);
   Tensor operator()(std::span<const Tensor> inputs) const;
 

@@ -14,7 +14,7 @@ OpCost cost_of(const CostContext& call) {
     for (const auto& operands : {call.inputs, call.outputs})
       for (const TensorSpec& spec : operands) cost.flops = std::max(cost.flops, cost::count(spec));
   }
-  // Elements of no tensor: a result that holds nothing was made of nothing.
+  // An undefined or empty result costs nothing.
   const auto sane = [](double value) { return std::isfinite(value) ? std::max(0.0, value) : 0.0; };
   return {sane(cost.flops), sane(cost.bytes)};
 }

@@ -1,4 +1,4 @@
-// What a call of an op has to do at least: the rules that registry rows name, and how a call is priced.
+// The minimum cost of a call of an op: the rules that registry rows name, and how a call's cost is computed.
 //
 // A multiplication and an addition are two operations; a function of one element (exp, a comparison, a root)
 // is one, as in TensorFlow's profiler (tensorflow/python/profiler/internal/flops_registry.py). Bytes are
@@ -14,8 +14,8 @@
 
 namespace tapedeck {
 
-/// The call's cost by its op's rule; where the row has none, one operation for each element of the largest
-/// operand. Finite and not negative, whatever the call.
+/// The call's cost by its op's rule; without a rule, one operation per element of the largest operand. Always
+/// finite and not negative.
 OpCost cost_of(const CostContext& call);
 
 namespace cost {
@@ -26,12 +26,12 @@ double traffic(const CostContext& call);  ///< bytes of all inputs and outputs
 /// 4 for complex products, which are four real ones; else 1.
 double real_products(const TensorSpec& spec);
 
-/// The attribute of that name; nullptr where the op, or the call, has none such.
+/// The attribute of that name; nullptr if the op or the call has none.
 const Attribute* attribute(const CostContext& call, AttributeName name);
 bool flag(const CostContext& call, AttributeName name);
 std::int64_t integer(const CostContext& call, AttributeName name, std::int64_t fallback);
 
-/// A stack of matrices: the last two axes, and how many.
+/// A batch of matrices: the last two axes, and how many.
 struct Stack {
   double rows = 0, columns = 0, matrices = 0;
 };
@@ -46,11 +46,11 @@ template <int operations, int input = 0>
 OpCost per_input(const CostContext& c) {
   return {operations * (c.inputs.size() <= input ? 0 : count(c.inputs[input])), traffic(c)};
 }
-/// Elements change their place.
+/// Moves elements.
 OpCost moves(const CostContext& call);
-/// Of the first input only as much is read as comes out (gather).
+/// Reads only as much of the first input as it outputs (gather).
 OpCost picks(const CostContext& call);
-/// The result shows the input's memory.
+/// The result is a view of the input.
 OpCost view(const CostContext& call);
 /// Sums of several tensors.
 OpCost sums_all(const CostContext& call);

@@ -1,4 +1,4 @@
-// What the analyses (engine/debug, Health) say of single ops: facts that stand beside the op's row.
+// Facts about single ops for the analyses (engine/debug, Health), declared beside the op's row.
 #pragma once
 
 #include <cmath>
@@ -11,15 +11,14 @@ enum class Activation : std::uint8_t { none, rectifier, relu6, elu, selu, sigmoi
 
 /// In texts {o} is the op's name and {d} a dtype.
 struct OpFacts {
-  /// Why a gradient is zero that comes out of its VJP, where what went in is not.
+  /// Why its VJP gives a zero gradient for a non-zero cotangent.
   const char* flat = "its slope is zero there";
-  /// Why operands give no finite number; nullptr where that is not their fault. b is there where the op has
-  /// two.
+  /// Why these operands give no finite result; nullptr if they are valid. b is used by ops with two operands.
   const char* (*outside)(double a, double b) = nullptr;
   /// Why infinite operands give NaN.
   const char* of_infinities = "infinity came in, and what is asked of it has no value";
   const char* infix = nullptr;  ///< between two operands: " + "
-  bool sums = false;            ///< a result is as large as its largest operand, but where they cancel
+  bool sums = false;            ///< a result is as large as its largest operand unless they cancel
   Activation activation = Activation::none;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 thread_local std::optional<DType> scope_dtype;
 
-/// Numbers beside the tensors, as the rate of an optimiser's step: of a dtype that the op prescribes.
+/// Numbers besides the tensors, such as an optimiser's learning rate: of a dtype that the op prescribes.
 bool prescribed(const OpDef& op, std::size_t input) {
   const InputSpec& spec = op.inputs[std::min(input, op.inputs.size() - 1)];
   return spec.group == '\0' && spec.preferred.has_value();
@@ -22,17 +22,17 @@ DType counterpart(DType dtype, DType floating) {
 }
 
 bool in_scope() {
-  return detail::thread_state.floating_scope;
+  return (detail::thread_state.detours & detail::floating_detour) != 0;
 }
 
 }  // namespace
 
 FloatingScope::FloatingScope(std::optional<DType> dtype) {
   scope_dtype = dtype;
-  detail::thread_state.floating_scope = true;
+  detail::thread_state.detours |= detail::floating_detour;
 }
 FloatingScope::~FloatingScope() {
-  detail::thread_state.floating_scope = false;
+  detail::thread_state.detours &= static_cast<std::uint8_t>(~detail::floating_detour);
   scope_dtype.reset();
 }
 

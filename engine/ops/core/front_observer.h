@@ -1,8 +1,7 @@
-// Observers in front of the recorder, for as long as somebody wants them: a lockstep, execution callbacks.
+// Temporary observers in front of the recorder: a lockstep, execution callbacks.
 //
-// run_op knows one observer. The fan-out is a chain: each one in front tells the next, the last one that of
-// set_observer, where there is one. With none in front, run_op's observer is the recorder itself, and nothing
-// costs more.
+// run_op calls one observer. The fan-out is a chain: each front observer calls the next, the last one that of
+// set_observer, if any. Without front observers run_op calls the recorder directly, without overhead.
 #pragma once
 
 #include <vector>
@@ -11,8 +10,8 @@
 
 namespace tapedeck {
 
-/// Sees each event and hands it on. It lives as long as the process: an op of another thread may still be in
-/// it when it has been taken away.
+/// Sees each event and forwards it. It must live as long as the process: an op of another thread may still be
+/// in it after its removal.
 class FrontObserver : public Observer {
  public:
   std::uint64_t begin(const Event& event) final;
@@ -29,11 +28,11 @@ class FrontObserver : public Observer {
   void tape_emptied(std::uint64_t tape) final;
 
  protected:
-  /// When those behind have been told. `record`: 0 where none of them keeps records. What it throws abandons
-  /// the event: it does not end then.
+  /// Called after the observers behind it. `record`: 0 if none of them keeps records. If it throws, the event
+  /// is abandoned and does not end.
   virtual void begun(const Event& event, std::uint64_t record) = 0;
-  /// What it throws goes on to the event's caller, with the work done. After the ends of all that began
-  /// inside.
+  /// What it throws propagates to the event's caller, with the work done. Called after the ends of all inner
+  /// events.
   virtual void ended(const Event& event, std::uint64_t record, std::span<const Tensor> outputs,
                      const char* error) = 0;
 
@@ -47,11 +46,11 @@ class FrontObserver : public Observer {
   friend void remove_front_observer(FrontObserver& front);
 };
 
-/// It must not be there already. Thread-safe, as the next.
+/// It must not be in the chain. Thread-safe, as the next.
 void add_front_observer(FrontObserver& front);
-/// Does nothing where it is not there.
+/// Does nothing if it is not in the chain.
 void remove_front_observer(FrontObserver& front);
-/// In a forked child: nobody listens any more.
+/// In a forked child: removes all observers.
 void forget_observers();
 
 }  // namespace tapedeck

@@ -1,4 +1,4 @@
-// Second derivatives of ops whose gradient is an op of its own.
+// Second derivatives of ops whose gradient is a separate op.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@ struct GradientCall {
   std::span<const std::int64_t> wanted;  ///< the inputs whose gradients were computed
 };
 
-/// The gradients of the call's inputs, then of its cotangents, from those of what it computed (undefined
-/// where none arrived). Runs the function and its gradient again on tapes; undefined where a tensor is not
-/// connected. Defined in engine/tape, which stands above the ops.
+/// The gradients of the call's inputs, then of its cotangents, from those of its outputs (undefined where
+/// none arrived). Runs the function and its gradient again on tapes; undefined if a tensor is not connected.
+/// Defined in engine/tape, which is above the ops.
 Tensors gradients_of_gradients(const GradientCall& call, std::span<const Tensor> cotangents);
 
 }  // namespace tapedeck::ops

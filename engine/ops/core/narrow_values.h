@@ -1,5 +1,4 @@
-// Values of dtypes that are stored only (engine/tensor/narrow.h), converted by the kernels' threads and
-// vectors.
+// Conversion of storage-only dtypes (engine/tensor/narrow.h) with the kernels' threads and vector code.
 #pragma once
 
 #include "engine/tensor/tensor.h"

@@ -1,4 +1,4 @@
-// Begin and end of an event, whatever happens between them.
+// Reports the begin and end of an event, even if the work throws.
 #pragma once
 
 #include <exception>
@@ -7,8 +7,8 @@
 
 namespace tapedeck::detail {
 
-/// Tells the observer that `event` begins, runs `work(record)` (which returns Tensors), and tells how it
-/// ended; what the work throws travels on. Without an observer it only runs the work, with record 0.
+/// Reports to the observer that `event` begins, runs `work(record)` (which returns Tensors), and reports the
+/// end; exceptions of the work propagate. Without an observer it only runs the work, with record 0.
 template <class Work>
 Tensors observed(Observer* observer, const Event& event, Work&& work) {
   if (!observer) return work(std::uint64_t{0});

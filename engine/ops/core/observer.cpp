@@ -13,7 +13,7 @@ constinit std::atomic<Observer*> observer{nullptr};
 
 namespace {
 
-/// The one that set_observer set, behind those in front.
+/// The observer of set_observer, behind the front observers.
 constinit std::atomic<Observer*> hindmost{nullptr};
 constinit FrontObserver* foremost = nullptr;  // under the mutex
 constinit std::mutex chain_mutex;
@@ -37,7 +37,7 @@ void remove_front_observer(FrontObserver& front) {
   const std::lock_guard lock(chain_mutex);
   FrontObserver* before = nullptr;
   for (FrontObserver* each = foremost; each && each != &front; each = each->behind_.load()) before = each;
-  if (!before && foremost != &front) return;  // it is not there
+  if (!before && foremost != &front) return;  // it is not in the chain
   FrontObserver* rest = front.behind_.load();
   if (before)
     before->behind_.store(rest, std::memory_order_release);
@@ -60,7 +60,7 @@ struct FrontObserver::Open {
   std::uint64_t record = 0;
 };
 
-/// What began on this thread under any of those in front, and has not ended.
+/// This thread's events under front observers that have not ended.
 std::vector<FrontObserver::Open>& FrontObserver::open_here() {
   static thread_local std::vector<Open> open;
   return open;
@@ -96,7 +96,7 @@ void FrontObserver::end(std::uint64_t record, std::span<const Tensor> outputs, c
     if (open[i].front != this || open[i].record != record) continue;
     const Open ending = open[i];
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
-    std::exception_ptr stopped;  // by a gate behind: this one is told first
+    std::exception_ptr stopped;  // by a gate behind: this observer is called first
     try {
       if (ending.behind) ending.behind->end(record, outputs, error);
     } catch (...) {
@@ -142,7 +142,8 @@ void FrontObserver::tape_emptied(std::uint64_t tape) {
 }
 
 Observer* current_observer() {
-  if (detail::thread_state.quiet != 0 || detail::thread_state.unobserved != 0) return nullptr;
+  const detail::ThreadState& thread = detail::thread_state;
+  if (thread.quiet != 0 || thread.unobserved != 0 || thread.tracer) return nullptr;
   return detail::observer.load(std::memory_order_acquire);
 }
 

@@ -1,4 +1,5 @@
-// What run_op, custom gradients and playback tell whoever listens: the recorder, or a test.
+// The interface through which run_op, custom gradients and playback report to an observer: the recorder, or a
+// test.
 #pragma once
 
 #include <atomic>
@@ -23,89 +24,88 @@ struct Event {
   std::string_view name;      ///< op->name, or the name of the user's function; "gradient" for a playback
   std::span<const Tensor> inputs;  ///< op, custom: inputs; vjp: cotangents of the outputs; playback: targets
   const Attributes* attributes = nullptr;
-  std::span<const TensorSpec> outputs;  ///< op: what will come out; empty where values decide
+  std::span<const TensorSpec> outputs;  ///< op: the expected outputs; empty if they depend on values
   std::uint64_t forward_record = 0;     ///< vjp: number of the record whose VJP this is
   std::uint64_t tape =
-      0;  ///< id of the innermost tape that will record it (op, custom), or is played (playback, vjp)
-  bool custom_gradient = false;  ///< vjp: the user wrote it
-  /// playback: ids of what gradients are asked for, a variable's present value for the variable.
+      0;  ///< id of the innermost tape that will record it (op, custom), or of the played one (playback, vjp)
+  bool custom_gradient = false;  ///< vjp: written by the user
+  /// playback: ids of the sources; for a variable that of its current value.
   std::span<const std::uint64_t> sources = {};
-  std::span<const bool> wanted;  ///< vjp: which inputs' gradients somebody waits for
-  Device device;                 ///< op: which works on it; the host waits for none but itself
+  std::span<const bool> wanted;  ///< vjp: which inputs' gradients are wanted
+  Device device;                 ///< op: where it runs; the host waits only for itself
 };
 
 /// A gradient to which a playback adds nothing more.
 struct FinishedGradient {
-  std::uint64_t source = 0;    ///< id of the tensor that it is for; of a variable its present value's
-  std::uint64_t gradient = 0;  ///< id of the gradient; of rows their values'
+  std::uint64_t source = 0;    ///< id of the source tensor; for a variable that of its current value
+  std::uint64_t gradient = 0;  ///< id of the gradient; for rows that of their values
   bool rows = false;           ///< only some rows of the source have a gradient
-  std::uint64_t record = 0;    ///< the VJP that gave the last part of it; 0: none did
+  std::uint64_t record = 0;    ///< the VJP that gave the last part of it; 0: none
   std::uint32_t place = 0;     ///< among the playback's results, from 0
-  std::uint32_t places = 0;    ///< how many those are
+  std::uint32_t places = 0;    ///< the number of results
 };
 
-/// All functions are called on the thread that runs the op, from several threads at once.
+/// Functions are called on the threads that run the ops, concurrently.
 class Observer {
  public:
   virtual ~Observer() = default;
   /// Before the work, after the checks. May wait (the gate); throws Interrupted to abandon the op. Returns
-  /// the record's number, which the tape keeps; 0 where nobody keeps records.
+  /// the record's number, which the tape keeps; 0 if no records are kept.
   virtual std::uint64_t begin(const Event& event) = 0;
   /// After the work. `outputs`: op, custom: results; vjp: gradients of the inputs (undefined ones included);
-  /// playback: gradients of the sources. `error`: nullptr, or the text of what the work threw (outputs empty
-  /// then).
+  /// playback: gradients of the sources. `error`: nullptr, or the message of the work's exception (outputs
+  /// are then empty).
   virtual void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) = 0;
-  /// The checks refused a call of an op, which therefore neither begins nor ends; `error` says why. May wait
+  /// The checks rejected a call of an op, which therefore neither begins nor ends; `error` says why. May wait
   /// (a breakpoint).
   virtual void refused(const Event& event, const char* error) { (void)event, (void)error; }
   /// A tensor that no op made: it came from Python, or is a variable's new value (then `name` is the
   /// variable's).
   virtual void leaf(const Tensor& tensor, std::string_view name) = 0;
-  /// After leaf(): the variable of this id now has the value `tensor`, which was made of `value`. Tensors
-  /// with ids above `since` up to value's that this thread made are the assignment's own work (assign_add).
-  /// May wait (a breakpoint).
+  /// After leaf(): the variable with this id now has the value `tensor`, made from `value`. Tensors of this
+  /// thread with ids above `since` up to that of `value` belong to the assignment itself (assign_add). May
+  /// wait (a breakpoint).
   virtual void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) = 0;
-  /// Whether finished() has anybody to tell: while the program goes step by step. Finding the moment costs
+  /// Whether finished() is to be called, as while the program is stepped. Detecting finished gradients costs
   /// time.
   virtual bool attends_gradients() const { return false; }
-  /// A playback of this thread is at work, and the gradient is one of its results. May wait (the gate);
-  /// throws Interrupted to abandon the playback.
+  /// One of the results of this thread's running playback is complete. May wait (the gate); throws
+  /// Interrupted to abandon the playback.
   virtual void finished(const FinishedGradient& gradient) { (void)gradient; }
   /// The host language reads the tensor's elements.
   virtual void left(const Tensor& tensor) = 0;
 
-  /// An update op of this thread is about to write over what the variables of these ids have. True: nobody
-  /// who looks on needs it any more, what was held of it alone has been let go, and the op's begin() does not
-  /// wait.
+  /// An update op of this thread is about to overwrite the values of these variables. Returns true if no
+  /// observer needs them: it has then released its own references, and the op's begin() does not wait.
   virtual bool gives_up(std::span<const std::uint64_t> variables) {
     (void)variables;
     return false;
   }
 
-  // ---- when memory is let go
-  /// A variable of that id is there no longer.
+  // ---- when memory is released
+  /// The variable with that id was destroyed.
   virtual void variable_gone(std::uint64_t variable) { (void)variable; }
-  /// Another tape than the innermost keeps the record, too.
+  /// A tape other than the innermost keeps the record, too.
   virtual void taped(std::uint64_t record, std::uint64_t tape) { (void)record, (void)tape; }
-  /// The playback that begins lets each op of the tape go when it has played it, and then all of them.
+  /// The playback that begins releases each op of the tape after playing it, and at its end the rest.
   virtual void tape_used_up(std::uint64_t tape) { (void)tape; }
-  /// The tape lets go all that it kept.
+  /// The tape released everything that it kept.
   virtual void tape_emptied(std::uint64_t tape) { (void)tape; }
 };
 
 namespace detail {
-/// Whom run_op tells: the first of those in front (front_observer.h), else that of set_observer.
+/// The observer that run_op calls: the first front observer (front_observer.h), else that of set_observer.
 extern std::atomic<Observer*> observer;
 }  // namespace detail
 
-/// nullptr: nobody listens. The caller keeps the observer alive until no op runs that began under it.
+/// nullptr: no observer. The caller keeps the observer alive until all ops that began under it have ended.
 void set_observer(Observer* observer);
-/// The observer of this thread: nullptr also where a QuietScope is open.
+/// This thread's observer; nullptr inside a QuietScope, and while a graph is traced.
 Observer* current_observer();
 
-/// While it lives, ops of this thread are not observed, but taped, even where a QuietScope is open around it:
-/// derivatives of what was recorded.
+/// While it lives, ops of this thread are taped but not observed, even inside a QuietScope: for derivatives
+/// of recorded ops.
 class UnobservedScope {
  public:
   UnobservedScope();

@@ -1,6 +1,6 @@
-// Ops as C++ functions: those that other files of the engine call, and what a C++ program begins with. Each
-// runs its registry row through run_op, so it is recorded and taped; shapes, dtypes, errors and formulas
-// stand in the row's docstring in FAMILY.cpp. Every other op is called by its row:
+// Ops as C++ functions: those that other files of the engine call, and the basics for C++ programs. Each runs
+// its registry row through run_op, so it is recorded and taped; the row's docstring in FAMILY.cpp gives
+// shapes, dtypes, errors and formulas. To call any other op, use its row:
 // run_op(*Registry::instance().find("cummax"), …).
 #pragma once
 
@@ -38,11 +38,11 @@ Tensor random_uniform(const Shape& shape, double minval = 0.0, double maxval = 1
 Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
                      Seed seed = std::nullopt);
 
-/// How a gamma distributed sample moves with alpha; `order`: differentiated so often with respect to alpha
-/// (gamma_gradient.cpp).
+/// The derivative of a gamma-distributed sample with respect to alpha; `order`: the number of further
+/// derivatives (gamma_gradient.cpp).
 Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order = 0);
 
-// ---- elementwise: one function for each line of the table, of as many operands, which broadcast ----
+// ---- elementwise: one function per line of the table, whose operands broadcast ----
 #define TAPEDECK_CALL(name, ...) Tensor name(const Tensor& x);
 TAPEDECK_UNARY_OPS(TAPEDECK_CALL)
 #undef TAPEDECK_CALL
@@ -56,7 +56,7 @@ Tensor cast(const Tensor& x, DType dtype);
 
 // ---- products (matmul.cpp) ----
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
-/// Σ x[i]·y[i] over all elements of two tensors of one shape, in one pass.
+/// Σ x[i]·y[i] over all elements of two tensors of the same shape, in one pass.
 Tensor dot(const Tensor& x, const Tensor& y);
 Tensor axpby(const Tensor& a, const Tensor& x, const Tensor& b, const Tensor& y);
 
@@ -89,7 +89,7 @@ Tensor rank(const Tensor& input);
 Tensor concat(std::span<const Tensor> values, std::int64_t axis);
 Tensor stack(std::span<const Tensor> values, std::int64_t axis = 0);
 Tensors unstack(const Tensor& value, std::int64_t axis = 0);
-/// Parts of these sizes, of which one may be -1; or `num` equal parts.
+/// Parts of these sizes, one of which may be -1; or `num` equal parts.
 Tensors split(const Tensor& value, const Integers& sizes, std::int64_t axis = 0);
 Tensors split(const Tensor& value, std::int64_t num, std::int64_t axis = 0);
 Tensor tile(const Tensor& input, const Integers& multiples);

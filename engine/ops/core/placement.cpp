@@ -59,9 +59,9 @@ DefaultDeviceScope::~DefaultDeviceScope() {
 namespace detail {
 namespace {
 
-/// A number that kernels take as it is, without memory of their device.
+/// A number that kernels take by value, without device memory.
 bool is_immediate(const Tensor& tensor) {
-  return tensor.on_cpu() && tensor.rank() == 0 && !takes_other_ways(tensor.dtype());
+  return tensor.on_cpu() && tensor.rank() == 0 && !has_partial_support(tensor.dtype());
 }
 
 Device wanted_device(std::span<const Tensor> inputs) {
@@ -78,7 +78,7 @@ Device wanted_device(std::span<const Tensor> inputs) {
   return has_values || all_whole ? Device{} : default_device();
 }
 
-/// By the policy, which does not ask about what a missing kernel makes necessary.
+/// According to the policy, which does not apply to copies for a missing kernel.
 void check_policy(const std::string& op, const Tensor& input, Device device) {
   const CopyPolicy policy = thread_state.quiet != 0 ? CopyPolicy::silent : copy_policy();
   if (policy == CopyPolicy::silent ||
@@ -94,7 +94,7 @@ void check_policy(const std::string& op, const Tensor& input, Device device) {
                              to_string(device), "; copy it first (.gpu(), .cpu()), or choose another policy");
 }
 
-/// The GPU that a call's tf.device or one of its inputs takes it to.
+/// The GPU selected by the call's tf.device or one of its inputs.
 std::optional<Device> asked_gpu(std::span<const Tensor> inputs) {
   std::optional<Device> asked = thread_state.device;
   for (const Tensor& input : inputs)
@@ -106,7 +106,7 @@ std::string no_kernel(const OpDef& op) {
   return "no CUDA kernel for " + op.name;
 }
 
-/// Errors that come late name the ops whose kernels are under way.
+/// Asynchronous errors name the ops whose kernels are in flight.
 class NamedOnDevice {
  public:
   explicit NamedOnDevice(const char* op) : before_(std::exchange(op_on_device, op)) {}
@@ -150,9 +150,9 @@ Tensors compute_by_copies(const OpContext& context, Tensors (*compute)(const OpC
 bool runs_on_gpus(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   if (!op.gpu_kernel) return false;
   for (const Tensor& input : inputs)
-    if (input && takes_other_ways(input.dtype())) return false;
+    if (input && has_partial_support(input.dtype())) return false;
   for (std::size_t i = 0; i < attributes.size(); ++i)
-    if (const auto* dtype = std::get_if<DType>(&attributes[i]); dtype && takes_other_ways(*dtype))
+    if (const auto* dtype = std::get_if<DType>(&attributes[i]); dtype && has_partial_support(*dtype))
       return false;
   return true;
 }
@@ -265,16 +265,18 @@ TAPEDECK_OP(copy_to_device_op) = {
     .cost = cost::moves,
     .doc =
         "The same values in the memory of a device.\n\nx: any dtype and shape (strings stay on the CPU); "
-        "device: its name, \"/cpu:0\" or \"/gpu:0\"; reason: why, where nobody asked for it.\nReturns: the "
-        "dtype and shape of x.\nErrors: NotFoundError where there is no such device.",
+        "device: its name, \"/cpu:0\" or \"/gpu:0\"; reason: why, for a copy that the program did not "
+        "request.\nReturns: the "
+        "dtype and shape of x.\nErrors: NotFoundError if there is no such device.",
     .takes_narrow = true,
 };
 Tensor copy_to(const Tensor& x, Device device, const std::string& reason) {
-  if (x.device() == device) return x;
+  // What a graph under trace computes is nowhere yet: nothing needs to be brought there.
+  if (x.device() == device || device.kind == DeviceKind::symbolic) return x;
   if (device.kind == DeviceKind::gpu && int{device.index} >= gpu_count())
     fail<NotFoundError>("there is no ", to_string(device), "; this machine has ", gpu_count(),
                         " GPUs that this build can use");
-  // As it is: inside of a FloatingScope a conversion would ask for this copy again.
+  // Without conversion: inside a FloatingScope that would request this copy again.
   return detail::run_as_given(copy_to_device_op, {&x, 1}, {to_string(device), reason})[0];
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 struct Rows {
   std::shared_mutex mutex;
-  std::deque<OpDef> ops;  // a deque, because everybody keeps references to its rows
+  std::deque<OpDef> ops;  // a deque, because references to its rows must stay valid
   std::unordered_map<std::string_view, const OpDef*> by_name;
 };
 
-// Never destroyed: records and tapes in static variables name ops until the very end.
+// Never destroyed: records and tapes in static variables refer to ops until the program exits.
 Rows& rows() {
   static Rows* instance = new Rows;
   return *instance;

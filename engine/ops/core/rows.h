@@ -49,7 +49,7 @@ struct RowOrder {
   }
   /// Contiguous values, axes in this order. For kernels.
   Tensor rows_of(const Tensor& tensor) const { return contiguous(moved(tensor, permutation)); }
-  /// A tensor in this order, seen in the original one.
+  /// A tensor in this order, viewed in the original one.
   Tensor original_order(const Tensor& tensor) const { return moved(tensor, inverse()); }
 };
 

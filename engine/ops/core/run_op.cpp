@@ -9,13 +9,14 @@
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/thread_state.h"
+#include "engine/ops/core/tracer.h"
 #include "engine/ops/core/wider_compute.h"
 #include "engine/tensor/subnormals.h"
 
 namespace tapedeck {
 namespace {
 
-/// Handles on tensors that somebody else keeps alive: none of them counts as a reference.
+/// Handles on tensors that the caller keeps alive, without reference counts.
 class BorrowedTensors {
  public:
   explicit BorrowedTensors(std::initializer_list<TensorReference> references) {
@@ -31,11 +32,20 @@ class BorrowedTensors {
   Tensors tensors_;
 };
 
+[[noreturn]] void refuse_symbolic(const OpDef& op, const Tensor& input) {
+  fail<InvalidArgumentError>(
+      op.name, ": a ", dtype_name(input.dtype()), " tensor of shape ", to_string(input.shape()),
+      " belongs to the trace of a graph function, which has ended; return it from that function to use "
+      "it outside");
+}
+
 [[noreturn]] void refuse_inputs(const OpDef& op, std::span<const Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i])
       fail<InvalidArgumentError>(op.name, ": input ", i, " (",
                                  op.inputs[std::min(i, op.inputs.size() - 1)].name, ") is undefined");
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].is_symbolic() && !current_tracer()) refuse_symbolic(op, inputs[i]);
   const bool variadic = !op.inputs.empty() && op.inputs.back().variadic;
   fail<InvalidArgumentError>(op.name, ": takes ", variadic ? "at least " : "",
                              op.inputs.size() - (variadic ? 1 : 0), " tensors, got ", inputs.size());
@@ -47,14 +57,14 @@ void check_call(const OpDef& op, std::span<const Tensor> inputs, const Attribute
     if (declared == 0 || !op.inputs.back().variadic || inputs.size() + 1 < declared)
       refuse_inputs(op, inputs);
   for (const Tensor& input : inputs)
-    if (!input) [[unlikely]]
-      refuse_inputs(op, inputs);
+    if (!input || input.is_symbolic()) [[unlikely]]
+      if (!input || !current_tracer()) refuse_inputs(op, inputs);
   if (attributes.size() != op.attributes.size()) [[unlikely]]
     fail<InvalidArgumentError>(op.name, ": takes ", op.attributes.size(), " attributes, got ",
                                attributes.size());
 }
 
-/// Shapes and storages say what is wrong, but only run_op knows which op asked for it.
+/// Shapes and storages report what is wrong, but only run_op knows which op it was.
 template <class E>
 [[noreturn]] void rethrow_naming(const OpDef& op, const E& error) {
   const std::string_view text = error.what();
@@ -74,7 +84,7 @@ auto naming_the_op(const OpDef& op, Function&& function) {
     rethrow_naming(op, error);
   } catch (const UnimplementedError& error) {
     rethrow_naming(op, error);
-  } catch (Error& error) {  // the others are thrown by the op's own checks, which name it
+  } catch (Error& error) {  // the op's own checks throw the others, and name it
     if (error.op_name.empty()) error.op_name = op.name;
     throw;
   }
@@ -102,7 +112,7 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
   });
 }
 
-/// What the checks throw, told to whoever listens.
+/// Reports an error of the checks to the observer.
 [[noreturn]] void tell_refusal(const OpDef& op, std::span<const Tensor> inputs, const char* error) {
   if (Observer* observer = current_observer()) {
     static const Attributes none;  // those of the call may not fit the op
@@ -116,7 +126,7 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
   throw;
 }
 
-/// The way with an observer or a tape.
+/// The path with an observer or a tape.
 Tensors run_attended(const OpContext& context, Observer* observer) {
   const detail::ThreadState& thread = detail::thread_state;
   detail::CallKeeper* tapes = context.op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
@@ -139,7 +149,7 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   });
 }
 
-/// Part of run_op itself: small ops feel one more call.
+/// Inlined in run_op: one more call would slow small ops.
 [[gnu::always_inline]] inline Tensors check_and_run(const OpDef& op, std::span<const Tensor> inputs,
                                                     const Attributes& attributes, Device device = {}) {
   const TensorSpecs specs = [&] {
@@ -157,7 +167,7 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   return run_attended(context, thread.unobserved == 0 ? observer : nullptr);
 }
 
-/// The way of a machine with GPUs.
+/// The path on a machine with GPUs.
 Tensors run_placed(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   if (&op == &ops::copy_to_device_op) return check_and_run(op, inputs, attributes);
   const detail::Placed placed = detail::place_call(op, inputs, attributes);
@@ -166,19 +176,44 @@ Tensors run_placed(const OpDef& op, std::span<const Tensor> inputs, const Attrib
   return placed.results ? detail::bring_back(op, std::move(results), *placed.results) : results;
 }
 
+/// The call becomes part of the graph that this thread traces, and goes on its tapes as any other.
+Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  const TensorSpecs specs = announce(op, inputs, attributes);
+  const detail::ThreadState& thread = detail::thread_state;
+  Tensors outputs = naming_the_op(op, [&] {
+    return thread.tracer->call({op, inputs, attributes, specs, {}});
+  });
+  detail::CallKeeper* tapes = op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
+  if (tapes && tapes->keeper_of(inputs) != 0) tapes->keep({op, inputs, attributes, outputs, 0});
+  return outputs;
+}
+
+/// The way of a thread with a FloatingScope, or one that traces.
+Tensors run_detour(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  if ((detail::thread_state.detours & detail::floating_detour) != 0)
+    return detail::run_floating(op, inputs, attributes);
+  return detail::run_as_given(op, inputs, attributes);
+}
+
 }  // namespace
 
 constinit thread_local detail::ThreadState detail::thread_state;
 
 Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  if (current_tracer()) [[unlikely]]
+    return trace_op(op, inputs, attributes);
   if (gpu_count() > 0) [[unlikely]]
     return run_placed(op, inputs, attributes);
   return check_and_run(op, inputs, attributes);
 }
 
+Tensors detail::compute_checked(const OpContext& context) {
+  return compute(context);
+}
+
 Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  if (detail::thread_state.floating_scope) [[unlikely]]
-    return detail::run_floating(op, inputs, attributes);
+  if (detail::thread_state.detours != 0) [[unlikely]]
+    return run_detour(op, inputs, attributes);
   if (gpu_count() > 0) [[unlikely]]
     return run_placed(op, inputs, attributes);
   return check_and_run(op, inputs, attributes);
@@ -187,7 +222,7 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   Tensors outputs = run_op(op, inputs, attributes);
   if (outputs.size() != 1)
-    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was asked for");
+    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was requested");
   return std::move(outputs[0]);
 }
 

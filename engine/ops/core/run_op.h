@@ -1,8 +1,8 @@
 // The one way in: every op, from Python, C++, a VJP or an optimiser, goes through run_op.
 //
-// It runs the shape rule (all checks), asks the observer's gate, runs the forward function, writes the tapes
-// of this thread, and tells the observer. With nobody attached and no tape, that is one relaxed load and two
-// branches.
+// It runs the shape rule (all checks), passes the observer's gate, runs the forward function, records on this
+// thread's tapes, and reports to the observer. Without an observer and a tape, that costs one relaxed load
+// and two branches.
 #pragma once
 
 #include "engine/ops/core/op.h"
@@ -13,8 +13,7 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
 
 /// For ops with one output.
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes = {});
-/// The same for a few tensors in braces, `run_op1(op, {a, b})`, which it refers to without counting
-/// references.
+/// The same for a few tensors in braces, `run_op1(op, {a, b})`, without changing their reference counts.
 struct TensorReference {
   TensorReference(const Tensor& tensor) : body(tensor.body()) {}
   TensorBody* body;
@@ -27,5 +26,11 @@ Tensors replay_op(const OpDef& op, std::span<const Tensor> inputs, const Attribu
 /// The same on a device, whatever the thread's is.
 Tensors replay_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes,
                   Device device);
+
+namespace detail {
+/// Runs the forward function of a call whose checks have passed before, on inputs of the same dtypes and
+/// shapes: no shape rule, no tape, no observer. `context.outputs` are the shape rule's answer.
+Tensors compute_checked(const OpContext& context);
+}  // namespace detail
 
 }  // namespace tapedeck

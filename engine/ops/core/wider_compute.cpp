@@ -10,8 +10,8 @@
 namespace tapedeck::detail {
 namespace {
 
-/// What stands for uint64 in int64 kernels: the same bits, whose sums and products are the same, or the bits
-/// with the highest one turned, which have the same order.
+/// The int64 values that represent uint64 in kernels: the same bits, whose sums and products are the same, or
+/// the bits with the highest one flipped, which have the same order.
 Tensor as_int64(const Tensor& tensor, bool ordered) {
   if (!ordered)
     return Tensor::view(tensor.storage(), DType::int64, tensor.shape(), tensor.strides(), tensor.offset());
@@ -38,9 +38,9 @@ DType kernel_dtype(DType dtype) {
   return dtype == DType::uint64 ? DType::int64 : compute_dtype(dtype);
 }
 
-/// Computes in dtypes that have kernels, and brings the results back.
+/// Computes in dtypes that have kernels, and converts the results back.
 Tensors compute_widened(const OpContext& context) {
-  const bool ordered = context.op.uint64_way == Uint64Way::order;
+  const bool ordered = context.op.uint64_mapping == Uint64Mapping::order;
   Tensors inputs;
   for (const Tensor& input : context.inputs)
     inputs.push_back(input.dtype() == DType::uint64 ? as_int64(input, ordered) : ops::widen(input));
@@ -68,16 +68,16 @@ Tensors compute_widened(const OpContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i)
     if (context.inputs[i].dtype() == dtype)
       fail<TypeMismatchError>(context.op.name, ": ", ops::input_name(context, i), " is ", dtype_name(dtype),
-                              ", with which it does not work");
-  fail<TypeMismatchError>(context.op.name, ": gives no ", dtype_name(dtype));
+                              ", which it does not support");
+  fail<TypeMismatchError>(context.op.name, ": cannot return ", dtype_name(dtype));
 }
 
-/// The one of string, uint64 and the complex dtypes that the call holds; nothing where it holds none.
+/// The string, uint64 or complex dtype of the call; nullopt if there is none.
 std::optional<DType> other_dtype(const OpContext& context) {
   for (const Tensor& input : context.inputs)
-    if (takes_other_ways(input.dtype())) return input.dtype();
+    if (has_partial_support(input.dtype())) return input.dtype();
   for (const TensorSpec& output : context.outputs)
-    if (takes_other_ways(output.dtype)) return output.dtype;
+    if (has_partial_support(output.dtype)) return output.dtype;
   return std::nullopt;
 }
 
@@ -85,7 +85,7 @@ bool is_half(DType dtype) {
   return dtype == DType::float16 || dtype == DType::bfloat16;
 }
 
-/// Sums are float32 there, too: what differs from widened operands is that no widened copies are made.
+/// Sums are float32 there, too: the only difference to widened operands is that no copies are made.
 bool takes_halves(const OpContext& context) {
   return context.op.half_products && backend(context.device).multiplies_halves &&
          std::all_of(context.inputs.begin(), context.inputs.end(),
@@ -99,7 +99,8 @@ Tensors compute_otherwise(const OpContext& context) {
   if (!other)
     return context.op.takes_narrow || takes_halves(context) ? context.op.forward(context)
                                                             : compute_widened(context);
-  if (*other == DType::uint64 && context.op.uint64_way != Uint64Way::none) return compute_widened(context);
+  if (*other == DType::uint64 && context.op.uint64_mapping != Uint64Mapping::none)
+    return compute_widened(context);
   if (!context.op.takes_narrow && !context.op.takes_others) refuse(context, *other);
   Tensors outputs = context.op.forward(context);
   for (const Tensor& output : outputs)

@@ -1,11 +1,11 @@
-// How run_op computes where a tensor is of a dtype without kernels of every op.
+// How run_op computes with dtypes that lack kernels for some ops.
 #pragma once
 
 #include "engine/ops/core/op.h"
 
 namespace tapedeck::detail {
 
-/// True where an input or output of the call is of such a dtype.
+/// Whether an input or output of the call has such a dtype.
 inline bool needs_other_compute(const OpContext& context) {
   for (const Tensor& input : context.inputs)
     if (input.dtype() >= DType::int8) return true;
@@ -14,8 +14,8 @@ inline bool needs_other_compute(const OpContext& context) {
   return false;
 }
 
-/// Runs the forward function on what it takes: narrow values widened, uint64 as int64, or everything as it
-/// is. Throws TypeMismatchError where the op does nothing with strings, uint64 or complex numbers.
+/// Runs the forward function on what it accepts: narrow values widened, uint64 as int64, or everything
+/// unchanged. Throws TypeMismatchError if the op does not support strings, uint64 or complex numbers.
 Tensors compute_otherwise(const OpContext& context);
 
 }  // namespace tapedeck::detail

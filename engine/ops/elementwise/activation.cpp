@@ -1,4 +1,4 @@
-// Activations of neural networks beside relu, sigmoid, tanh and softplus.
+// Activations of neural networks other than relu, sigmoid, tanh and softplus.
 #include <numbers>
 
 #include "engine/ops/elementwise/binary_row.h"
@@ -164,7 +164,7 @@ TAPEDECK_OP(gelu_op) = {
 TAPEDECK_OP(gelu_grad_op, VjpReads::inputs) = binary_op<Binary::gelu_grad, Kind::floating>(
     {"gelu_grad",
      {},
-     "The VJP of gelu, where it is not approximate: g·(Φ(x) + x·φ(x)) at features x, with Φ the normal "
+     "The VJP of gelu without approximate: g·(Φ(x) + x·φ(x)) at features x, with Φ the normal "
      "distribution and φ its density.",
      "dg = dz·(Φ(features) + features·φ(features)), d(features) = dz·g·φ(features)·(2 − features²) with "
      "φ = Φ'",

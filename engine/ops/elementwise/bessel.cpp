@@ -7,7 +7,7 @@ using kernels::Unary;
 
 namespace {
 
-/// y / x of a function that is x/2 near 0.
+/// y / x for a function that is x/2 near 0.
 Tensor over_argument(const Tensor& y, const Tensor& x) {
   const Tensor zero = number(0.0, x.dtype());
   return where(equal(x, zero), number(0.5, x.dtype()), divide_no_nan(y, x));

@@ -46,11 +46,11 @@ Tensor run_binary_on_repeated(Binary kernel, const Tensor& a, const Tensor& b, c
 OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::numeric    ? "any numeric dtype"
                        : kind == Kind::addable  ? "any numeric dtype, or string"
-                       : kind == Kind::ordered  ? "any dtype of real or whole numbers"
+                       : kind == Kind::ordered  ? "any real or integer dtype"
                        : kind == Kind::inexact  ? "any floating or complex dtype"
                        : kind == Kind::floating ? "any floating dtype"
                        : kind == Kind::boolean  ? "bool"
-                       : kind == Kind::integer  ? "any whole-number dtype"
+                       : kind == Kind::integer  ? "any integer dtype"
                                                 : "any dtype";
   const std::string names = text.first + ", " + text.second;
   return {
@@ -75,7 +75,7 @@ OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule,
 
 namespace {
 
-/// Strings put behind one another.
+/// Concatenates strings.
 Tensor joined(const OpContext& c) {
   const Shape& shape = c.outputs[0].shape;
   std::array<std::vector<std::string_view>, 2> sides;
@@ -130,12 +130,11 @@ TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::n
 TAPEDECK_FACTS(multiply_op) = {
     .flat = facts::other_factor, .of_infinities = "0 times infinity has no value", .infix = " · "};
 
-// divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/`
-// does.
+// divide has its own shape rule and forward function: integers give float64, as Python's `/` does.
 TAPEDECK_OP(divide_op) = binary_row(
     {"divide",
      {"divide", "math.divide", "truediv", "math.truediv", "realdiv"},
-     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does, "
+     "The quotient: x / y. Integers are divided as float64 and give float64, as Python's `/` does, "
      "those of 8 and 16 bits float32; x / "
      "0 is ±∞ "
      "or NaN.",
@@ -158,7 +157,7 @@ TAPEDECK_OP(divide_op) = binary_row(
       return one(run_binary(Binary::divide, to_result(c.inputs[0]), to_result(c.inputs[1]), c.outputs[0]));
     },
     [](const VjpContext& c) {
-      if (!is_differentiable(c.inputs[0].dtype())) return Tensors(2);  // no gradient flows into whole numbers
+      if (!is_differentiable(c.inputs[0].dtype())) return Tensors(2);  // no gradient flows into integers
       const Tensor& y = c.inputs[1];
       return binary_gradients(
           c, [&] { return c.cotangents[0] / y; }, [&] { return -c.cotangents[0] * (c.outputs[0] / y); });
@@ -173,7 +172,7 @@ void require_no_zero_divisor(const OpContext& context) {
   if (is_integer(divisor.dtype()) && context.inputs[0].count() > 0 && divisor.count() > 0) {
     const Tensor zero = Tensor::scalar(0.0, divisor.dtype());
     const Tensor zeros = run_binary(Binary::equal, divisor, zero, {DType::bool_, divisor.shape()});
-    const std::string error = context.op.name + ": y holds a 0; whole numbers cannot be divided by it";
+    const std::string error = context.op.name + ": y holds a 0; integers cannot be divided by it";
     if (backend().any(zeros.data<bool>(), zeros.count(), error)) fail<InvalidArgumentError>(error);
   }
 }
@@ -186,13 +185,13 @@ void require_no_negative_exponent(const OpContext& context) {
     for (const double value : exponent.to_vector())
       if (value < 0)
         fail<InvalidArgumentError>(context.op.name, ": y holds ", static_cast<std::int64_t>(value),
-                                   "; whole numbers have no negative powers");
+                                   "; integers have no negative powers");
     return;
   }
   const Tensor flags = run_binary(Binary::less, exponent, Tensor::scalar(0.0, exponent.dtype()),
                                   {DType::bool_, exponent.shape()});
   backend().any(flags.data<bool>(), flags.count(),
-                context.op.name + ": y holds a number below 0; whole numbers have no negative powers");
+                context.op.name + ": y holds a number below 0; integers have no negative powers");
 }
 
 Tensors checked_power(const OpContext& context) {
@@ -212,8 +211,7 @@ Tensors power_vjp(const VjpContext& c) {
       [&] {
         if (!c.wanted[1] && y.count() == 1)  // x⁰ is constant, also where x⁻¹ is infinite
           return g * multiply_no_nan(pow(x, where(equal(y, zero), unit, y - 1.0)), y);
-        // The derivative of x⁰ with respect to y is not constant, so only the exponent of 0⁰ may become
-        // another one.
+        // The derivative of x⁰ with respect to y is not constant, so only the exponent of 0⁰ may be replaced.
         const Tensor both_zero = logical_and(equal(x, zero), equal(y, zero));
         return g * multiply_no_nan(pow(x, where(both_zero, unit, y - 1.0)), y);
       },
@@ -225,7 +223,8 @@ Tensors power_vjp(const VjpContext& c) {
       });
 }
 
-/// 1 where x is not below (for maximum; not above for minimum) y takes the whole gradient: ties go to x.
+/// 1 where x is not below y (maximum) or not above it (minimum): there x takes the whole gradient, ties
+/// included.
 template <auto comparison>
 Tensors extreme_gradients(const VjpContext& c) {
   const Tensor first = comparison(c.inputs[0], c.inputs[1]);
@@ -240,7 +239,7 @@ Tensors extreme_gradients(const VjpContext& c) {
 TAPEDECK_OP(floordiv_op) = binary_row(
     {"floordiv",
      {"floordiv", "math.floordiv", "floor_div"},
-     "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
+     "The quotient rounded down: ⌊x / y⌋. Dividing integers by 0 is an InvalidArgumentError.",
      "none"},
     Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::floordiv>, nullptr);
 TAPEDECK_FACTS(floordiv_op) = {.flat = facts::flat_everywhere};
@@ -248,7 +247,7 @@ TAPEDECK_FACTS(floordiv_op) = {.flat = facts::flat_everywhere};
 TAPEDECK_OP(mod_op, VjpReads::inputs) =
     binary_row({"mod",
                 {"mod", "floormod", "math.mod", "math.floormod"},
-                "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing whole numbers "
+                "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing integers "
                 "by 0 is an InvalidArgumentError.",
                 "dx = dz, dy = −dz·⌊x / y⌋"},
                Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::mod>,
@@ -261,11 +260,11 @@ TAPEDECK_OP(mod_op, VjpReads::inputs) =
 TAPEDECK_OP(pow_op) =
     binary_row({"pow",
                 {"pow", "math.pow"},
-                "The power: xʸ; x⁰ = 1. A negative power of whole numbers is an InvalidArgumentError.",
+                "The power: xʸ; x⁰ = 1. A negative power of integers is an InvalidArgumentError.",
                 "dx = dz·y·x^(y−1) (0 where y = 0), dy = dz·z·ln x (0 where x ≤ 0)"},
                Kind::numeric, false, binary_shape<Kind::numeric>, checked_power, power_vjp);
 TAPEDECK_FACTS(pow_op) = {.outside = [](double a, double b) {
-  if (a < 0) return "a negative number has no real power that is no whole number";
+  if (a < 0) return "a negative number has no real power that is not an integer";
   return a == 0 && b < 0 ? "0 to a negative power is infinite" : nullptr;
 }};
 
@@ -274,7 +273,7 @@ namespace {
 template <Binary kernel, auto comparison>
 OpDef extreme_op(const std::string& name, const std::string& adjective, const std::string& formula) {
   return binary_op<kernel, Kind::ordered>(
-      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN where either is NaN.", formula},
+      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN if either is NaN.", formula},
       extreme_gradients<comparison>);
 }
 

@@ -34,7 +34,7 @@ inline Tensor spread(const OpContext& context, std::size_t input) {
 
 Tensor run_binary(kernels::Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result);
 
-/// Of values that are repeated, as gradients of means are, the result is repeated too.
+/// For repeated values, such as gradients of means, the result is repeated, too.
 Tensor run_binary_on_repeated(kernels::Binary kernel, const Tensor& a, const Tensor& b,
                               const TensorSpec& result);
 
@@ -45,7 +45,7 @@ Tensors binary_forward(const OpContext& context) {
   return one((repeats ? run_binary_on_repeated : run_binary)(kernel, a, b, context.outputs[0]));
 }
 
-/// The processor would trap: throws InvalidArgumentError where y holds a whole number 0.
+/// Throws InvalidArgumentError if y contains an integer 0, for which the processor would trap.
 void require_no_zero_divisor(const OpContext& context);
 template <kernels::Binary kernel>
 Tensors division_forward(const OpContext& context) {
@@ -74,8 +74,8 @@ OpDef binary_to_bool_op(BinaryText text) {
   return binary_row(std::move(text), kind, true, binary_to_bool_shape<kind>, binary_forward<kernel>, nullptr);
 }
 
-/// Gradients of both inputs: `first()` and `second()` are called where the gradient is wanted, and summed
-/// over the axes along which the input was repeated.
+/// Gradients of both inputs: calls `first()` and `second()` if the gradient is wanted, and sums over the axes
+/// along which the input was repeated.
 template <class First, class Second>
 Tensors binary_gradients(const VjpContext& context, First&& first, Second&& second) {
   Tensors gradients(2);

@@ -1,4 +1,4 @@
-// Bits of whole numbers. None is differentiable.
+// Bitwise ops on integers. None is differentiable.
 #include "engine/ops/elementwise/binary_row.h"
 #include "engine/ops/elementwise/unary_row.h"
 

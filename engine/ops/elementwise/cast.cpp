@@ -15,7 +15,7 @@ Tensor converted(const Tensor& x, DType dtype) {
   return out;
 }
 
-/// The real parts, and complex numbers of them.
+/// The real parts, and complex numbers from them.
 Tensor real_parts(const Tensor& x) {
   Strides strides = x.strides();
   for (std::int64_t& stride : strides) stride *= 2;
@@ -43,13 +43,13 @@ Tensor converted_any(const Tensor& x, DType dtype) {
   return Tensor::view(other.storage(), dtype, x.shape(), contiguous_strides(x.shape()), 0);
 }
 
-/// To or from a dtype without kernels: by way of one from which there is no second rounding.
+/// To or from a dtype without kernels: through one that causes no double rounding.
 Tensor converted_narrow(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return view_of(x, x.shape(), x.strides());
   if (!x.on_cpu()) return converted(x, dtype);  // a GPU converts from any dtype to any other
   const Tensor wide = widen(x);
   if (!is_narrow(dtype)) return converted_any(wide, dtype);
-  const bool has_kernels = !takes_other_ways(wide.dtype());
+  const bool has_kernels = !has_partial_support(wide.dtype());
   if (is_floating(dtype))
     return narrow(is_floating(wide.dtype()) ? wide : converted_any(wide, DType::float64), dtype);
   return narrow(is_integer(wide.dtype()) && has_kernels ? wide : converted_any(wide, DType::int64), dtype);
@@ -81,7 +81,7 @@ TAPEDECK_OP(cast_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          // Between real numbers only: a whole number has no small change.
+          // Between floating-point dtypes only: integers have no gradient.
           if (!is_differentiable(c.inputs[0].dtype()) || !is_differentiable(c.cotangents[0].dtype()))
             return Tensors(1);
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
@@ -92,7 +92,7 @@ TAPEDECK_OP(cast_op) = {
         "Converts the values to another dtype, as C does.\n\n"
         "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ "
         "0. Numbers "
-        "that a whole-number dtype cannot hold wrap around; real ones that int32 or int64 (or, for the other "
+        "that an integer dtype cannot hold wrap around; real ones that int32 or int64 (or, for the other "
         "dtypes, int64) cannot hold give that one's lowest value first.\n"
         "Returns: the new dtype, the shape of x; it shares memory with x where the dtype is the same.",
     .takes_narrow = true,
@@ -149,7 +149,7 @@ TAPEDECK_OP(bitcast_op) = {
     .cost = cost::view,
     .doc =
         "The same bytes, read as another dtype.\n\n"
-        "input: any numeric dtype and shape; type: any numeric dtype. Parts of a number stand in the "
+        "input: any numeric dtype and shape; type: any numeric dtype. Parts of a number are in the "
         "machine's "
         "order, on x86 the lowest first.\n"
         "Returns: type; the shape of input, with an axis behind it for the parts that each element has "

@@ -189,7 +189,7 @@ Tensor conj(const Tensor& input) {
 // ---- gradients ----
 namespace {
 
-/// Whether real and complex numbers meet in the call.
+/// Whether the call mixes real and complex numbers.
 bool is_all_complex(const VjpContext& c) {
   bool found = false;
   for (const std::span<const Tensor> tensors : {c.inputs, c.outputs})
@@ -203,7 +203,7 @@ bool is_all_complex(const VjpContext& c) {
 }  // namespace
 
 Tensors run_vjp(const VjpContext& c) {
-  // What moves elements is the same for both parts.
+  // Moving elements is the same for both parts.
   if (c.op.takes_narrow || c.op.complex_vjp || !is_all_complex(c)) [[likely]]
     return c.op.vjp(c);
   Tensors cotangents;

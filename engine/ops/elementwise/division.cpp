@@ -1,4 +1,4 @@
-// Divisions that cut towards 0, and products and quotients that are 0 where a factor or divisor is.
+// Divisions that truncate towards 0, and products and quotients that are 0 where a factor or divisor is.
 #include "engine/ops/elementwise/binary_row.h"
 
 namespace tapedeck::ops {
@@ -16,7 +16,7 @@ TAPEDECK_OP(truncatediv_op) = binary_row({"truncatediv",
 TAPEDECK_OP(truncatemod_op, VjpReads::inputs) = binary_row(
     {"truncatemod",
      {"truncatemod", "math.truncatemod"},
-     "The remainder x − y·truncatediv(x, y), with the sign of x, as C's. Dividing whole numbers by 0 is an "
+     "The remainder x − y·truncatediv(x, y), with the sign of x, as C's. Dividing integers by 0 is an "
      "InvalidArgumentError.",
      "dx = dz, dy = −dz·truncatediv(x, y)"},
     Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::truncatemod>,

@@ -1,4 +1,4 @@
-// Ops that hand their input on as it is.
+// Ops that return their input unchanged.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace tapedeck::ops {
 namespace {
 
-/// A tensor of its own on the same storage.
+/// A separate tensor on the same storage.
 Tensors same_values(const OpContext& c) {
   return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
 }
@@ -68,7 +68,7 @@ Tensor flags_of(kernels::Unary test, const Tensor& x) {
   return flags;
 }
 
-/// "NaN", "Inf" or "NaN and Inf", as far as they stand in x; empty where every value is finite.
+/// "NaN", "Inf" or "NaN and Inf", as far as x contains them; empty if every value is finite.
 std::string not_finite(const Tensor& x) {
   const Tensor finite = flags_of(kernels::Unary::is_finite, x);
   const bool* flags = finite.data<bool>();
@@ -87,7 +87,7 @@ std::string numerics_error(const OpContext& c, const std::string& found) {
          " had " + found + " values";
 }
 
-/// The same with the error coming when the host reads from the GPU: the first one stays.
+/// The same, but the error is thrown when the host reads from the GPU: the first one is kept.
 void check_late(const OpContext& c) {
   const Tensor& x = c.inputs[0];
   const auto has = [&](kernels::Unary test) {

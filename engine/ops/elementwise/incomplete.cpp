@@ -16,8 +16,8 @@ Tensors gamma_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// ∂P/∂x is the gamma distribution's density f. Where the point moves with a so that P stays, it moves by
-/// random_gamma_grad = −(∂P/∂a)/f.
+/// ∂P/∂x is the gamma distribution's density f. The derivative of the point at constant P with respect to a
+/// is random_gamma_grad = −(∂P/∂a)/f.
 template <bool upper>
 Tensors gamma_vjp(const VjpContext& c) {
   const Tensor& a = c.inputs[0];
@@ -54,7 +54,7 @@ TensorSpecs beta_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), broadcast_shapes(both, c.inputs[2].shape(), c.op.name.c_str()));
 }
 
-/// What differs between P and Q.
+/// The parts that differ between P and Q.
 OpDef gamma_row(const std::string& name, const std::string& doc, const std::string& formula, Forward forward,
                 Vjp vjp) {
   return {

@@ -1,4 +1,4 @@
-// Choices between tensors, and the sum of many.
+// Selection between tensors, and the sum of many.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/elementwise/binary_row.h"
 
@@ -105,7 +105,7 @@ TAPEDECK_OP(clip_by_value_op) = {
         "Errors: TypeMismatchError for other or different dtypes; InvalidArgumentError for a bound that does "
         "not "
         "broadcast to t.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
     .immediates = true,
 };
 TAPEDECK_FACTS(clip_by_value_op) = {.flat = facts::not_chosen};

@@ -65,11 +65,11 @@ TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::float
       return one(c.cotangents[0] * polygamma(number(1.0, c.inputs[0].dtype()), c.inputs[0]));
     });
 
-// The orders a (and x of zeta) are taken as constants, as TensorFlow does.
+// The orders a (and x of zeta) are treated as constants, as in TensorFlow.
 TAPEDECK_OP(polygamma_op, VjpReads::inputs) = binary_op<Binary::polygamma, Kind::floating>(
     {"polygamma",
      {"polygamma", "math.polygamma"},
-     "The a-th derivative of digamma: ψ⁽ᵃ⁾(x) = (−1)ᵃ⁺¹ a! ζ(a + 1, x); NaN where a is no whole number of at "
+     "The a-th derivative of digamma: ψ⁽ᵃ⁾(x) = (−1)ᵃ⁺¹ a! ζ(a + 1, x); NaN if a is not an integer of at "
      "least 0. "
      "(Abramowitz and Stegun, 6.4.10)",
      "none for a, dx = dz·polygamma(a + 1, x)",
@@ -98,12 +98,12 @@ TAPEDECK_OP(zeta_op, VjpReads::inputs) = binary_op<Binary::zeta, Kind::floating>
       return gradients;
     });
 
-// Numbers without kernels of their own would be widened, and the step would be lost.
+// Dtypes without kernels would be widened, and the step would be lost.
 TAPEDECK_OP(nextafter_op, VjpReads::shapes) = [] {
   OpDef op = binary_op<Binary::nextafter, Kind::floating>(
       {"nextafter",
        {"math.nextafter"},
-       "The number of the dtype that is next to x1 on the way to x2; x2 where both are equal.",
+       "The next number of the dtype after x1 towards x2; x2 if both are equal.",
        "dx1 = dz, dx2 = 0",
        "x1",
        "x2"},

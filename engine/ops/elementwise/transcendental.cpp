@@ -139,8 +139,8 @@ TAPEDECK_OP(atan2_op, VjpReads::inputs) = binary_op<kernels::Binary::atan2, Kind
     [](const VjpContext& c) {
       const Tensor& y = c.inputs[0];
       const Tensor& x = c.inputs[1];
-      // The angle does not change with the point's distance, so that may be taken for a constant; its square
-      // might overflow, or vanish.
+      // The angle does not depend on the point's distance, which may be treated as a constant; its square
+      // might overflow, or underflow.
       const Tensor one_instead = number(1.0, x.dtype());
       const Tensor largest = stop_gradient(maximum(abs(x), abs(y)));
       const Tensor distance = where(logical_and(is_finite(largest), greater(largest, number(0.0, x.dtype()))),

@@ -8,10 +8,10 @@ using kernels::Unary;
 
 OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::numeric    ? "any numeric dtype"
-                       : kind == Kind::ordered  ? "any dtype of real or whole numbers"
+                       : kind == Kind::ordered  ? "any real or integer dtype"
                        : kind == Kind::inexact  ? "any floating or complex dtype"
                        : kind == Kind::floating ? "any floating dtype"
-                       : kind == Kind::integer  ? "any whole-number dtype"
+                       : kind == Kind::integer  ? "any integer dtype"
                                                 : "bool";
   const std::string& x = text.argument;
   return {
@@ -115,24 +115,23 @@ TAPEDECK_FACTS(relu_op) = {.flat = "its input is not above zero there, and relu 
                            .activation = Activation::rectifier};
 
 TAPEDECK_OP(floor_op) = unary_op<Unary::floor, Kind::numeric>(
-    {"floor", {"floor", "math.floor"}, "The largest whole number that is not above x: ⌊x⌋.", "none"},
-    nullptr);
+    {"floor", {"floor", "math.floor"}, "The largest integer that is not above x: ⌊x⌋.", "none"}, nullptr);
 TAPEDECK_FACTS(floor_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(ceil_op) = unary_op<Unary::ceil, Kind::numeric>(
-    {"ceil", {"ceil", "math.ceil"}, "The smallest whole number that is not below x: ⌈x⌉.", "none"}, nullptr);
+    {"ceil", {"ceil", "math.ceil"}, "The smallest integer that is not below x: ⌈x⌉.", "none"}, nullptr);
 TAPEDECK_FACTS(ceil_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(round_op) =
     unary_op<Unary::round, Kind::numeric>({"round",
                                            {"round", "math.round", "rint", "math.rint"},
-                                           "The nearest whole number; halves go to the even one.",
+                                           "The nearest integer; halves go to the even one.",
                                            "none"},
                                           nullptr);
 TAPEDECK_FACTS(round_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(trunc_op) = unary_op<Unary::trunc, Kind::numeric>(
-    {"trunc", {"trunc", "math.trunc"}, "The whole number next to x on the way to 0.", "none"}, nullptr);
+    {"trunc", {"trunc", "math.trunc"}, "x rounded towards 0.", "none"}, nullptr);
 TAPEDECK_FACTS(trunc_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(logical_not_op) = unary_to_bool_op<Unary::logical_not, Kind::boolean>(
@@ -144,8 +143,11 @@ TAPEDECK_OP(is_nan_op) = unary_to_bool_op<Unary::is_nan, Kind::floating>(
 TAPEDECK_OP(is_inf_op) = unary_to_bool_op<Unary::is_inf, Kind::floating>(
     {"is_inf", {"is_inf", "math.is_inf"}, "True where x is +∞ or −∞.", "none"});
 
-TAPEDECK_OP(is_finite_op) = unary_to_bool_op<Unary::is_finite, Kind::floating>(
-    {"is_finite", {"is_finite", "math.is_finite"}, "True where x is neither NaN nor infinite.", "none"});
+TAPEDECK_OP(is_finite_op) =
+    unary_to_bool_op<Unary::is_finite, Kind::floating>({"is_finite",
+                                                        {"is_finite", "math.is_finite"},
+                                                        "True where x is finite: neither NaN nor infinite.",
+                                                        "none"});
 
 TAPEDECK_OP(reciprocal_no_nan_op, VjpReads::outputs) = unary_op<Unary::reciprocal_no_nan, Kind::inexact>(
     {"reciprocal_no_nan",

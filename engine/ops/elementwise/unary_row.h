@@ -31,7 +31,7 @@ Tensors unary_forward(const OpContext& context) {
   return one(std::move(out));
 }
 
-/// What differs between the rows. `doc`: what it computes; shapes, dtypes and errors are added.
+/// The parts that differ between rows. `doc`: what it computes; shapes, dtypes and errors are added.
 struct UnaryText {
   std::string name;
   std::vector<std::string> python_names;

@@ -16,8 +16,8 @@ TAPEDECK_OP(cholesky_op) = {
           const MatrixShape shape = square_shape(c, 0);
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
-          const kernels::FlawText text =
-              flaw_text(c, shape.batch, "{o}: {i}{m} is not positive definite: pivot {p} is {v}");
+          const kernels::FailureText text =
+              failure_text(c, shape.batch, "{o}: {i}{m} is not positive definite: pivot {p} is {v}");
           refuse(backend().cholesky(matrices(out, shape), input.raw(), out.writable_data<std::byte>(), text),
                  text);
           return one(std::move(out));

@@ -15,8 +15,8 @@ Tensor trace_per_matrix(const Tensor& a) {
   return per_matrix(trace(a));
 }
 
-/// With B = A⁻¹, X = B·dY and Z = B·E: what is left of the third derivative of det A in the directions E and
-/// dY.
+/// With B = A⁻¹, X = B·dY and Z = B·E: the remaining factor of the third derivative of det A in the
+/// directions E and dY.
 Tensor third_derivative(const Tensor& a, const Tensor& b, const Tensor& direction, const Tensor& cotangent) {
   const Tensor x = matmul(b, cotangent), z = matmul(b, direction);
   const Tensor xz = matmul(x, z), zx = matmul(z, x);
@@ -26,7 +26,8 @@ Tensor third_derivative(const Tensor& a, const Tensor& b, const Tensor& directio
   return per_matrix(matrix_determinant(a)) * matrix_transpose(product);
 }
 
-/// The inverse of the input; where it has none, InvalidArgumentError names the op of this VJP and the matrix.
+/// The inverse of the input. Throws InvalidArgumentError, naming this VJP's op and the matrix, if it is
+/// singular.
 Tensor inverse_or_refuse(const VjpContext& c, bool adjoint, const char* reason) {
   try {
     return matrix_inverse(c.inputs[0], adjoint);

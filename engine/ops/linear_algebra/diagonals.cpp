@@ -1,4 +1,4 @@
-// Diagonals taken out of matrices, and put into them.
+// Diagonals extracted from matrices, and inserted into them.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/linear_algebra/matrices.h"
 
@@ -13,7 +13,7 @@ struct Band : kernels::DiagonalBand {
   }
 };
 
-constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several stay numbers
+constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several do not overflow
 
 std::vector<AttributeSpec> diagonal_attributes() {
   return {{.name = "k", .kind = AttributeKind::integers, .fallback = std::int64_t{0}},
@@ -46,7 +46,7 @@ void require_inside(const OpContext& c, const Band& band) {
                                band.columns - 1);
 }
 
-/// The same, checked against matrices that are there.
+/// The same, checked against given matrices.
 Band band_in(const OpContext& c) {
   const MatrixShape shape = matrix_shape(c, 0);
   const Band band = band_of(c, shape.rows, shape.columns);
@@ -68,7 +68,7 @@ Tensor padded_output(const OpContext& c) {
   return out;
 }
 
-/// Writes the diagonals into matrices that are there.
+/// Writes the diagonals into existing matrices.
 void unpack(const Band& band, const Tensor& packed, const Tensor& matrices) {
   const std::int64_t matrix = band.rows * band.columns;
   if (matrix > 0)

@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors, and what keeps complex vectors from turning.
+// Eigenvalues and eigenvectors, and the fixed phase of complex vectors.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/linear_algebra/matrices.h"
 
@@ -26,7 +26,8 @@ Tensors eigen_forward(const OpContext& c) {
   const Tensor input = contiguous(c.inputs[0]);
   Tensors outputs;
   for (std::size_t i = 0; i < c.outputs.size(); ++i) outputs.push_back(allocate_output(c, i));
-  const kernels::FlawText text = flaw_text(c, shape.batch, "{o}: the eigenvalues of {i}{m} did not converge");
+  const kernels::FailureText text =
+      failure_text(c, shape.batch, "{o}: the eigenvalues of {i}{m} did not converge");
   refuse(
       backend().symmetric_eigen(matrices(input, shape), input.raw(), outputs[0].writable_data<std::byte>(),
                                 outputs.size() > 1 ? outputs[1].writable_data<std::byte>() : nullptr, text),
@@ -143,7 +144,7 @@ Tensors eig_forward(const OpContext& c) {
   for (std::size_t i = 0; i < c.outputs.size(); ++i) outputs.push_back(allocate_output(c, i));
   refuse(backend().general_eigen(matrices(input, shape), input.raw(), outputs[0].writable_data<std::byte>(),
                                  outputs.size() > 1 ? outputs[1].writable_data<std::byte>() : nullptr),
-         flaw_text(c, shape.batch, "{o}: the eigenvalues of {i}{m} did not converge"));
+         failure_text(c, shape.batch, "{o}: the eigenvalues of {i}{m} did not converge"));
   return outputs;
 }
 

@@ -29,7 +29,7 @@ TensorSpecs einsum_shape(const OpContext& c) {
 // ---- cost ----
 
 /// The pairwise products that the forward function makes, in the order of best_pair: each is a product and a
-/// sum for every combination of its labels, without the sum where none goes.
+/// sum for every combination of its labels, without the sum if no label is removed.
 OpCost einsum_cost(const CostContext& c) {
   const auto* text = std::get_if<std::string>(&c.attribute("equation"));
   if (!text) return {0, cost::traffic(c)};
@@ -53,7 +53,7 @@ OpCost einsum_cost(const CostContext& c) {
     return result;
   };
   double flops = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) {  // sums over labels that nobody else has
+  for (std::size_t i = 0; i < terms.size(); ++i) {  // sums over labels that no other term has
     const std::set<Label> kept = kept_of(i, i, terms[i]);
     if (kept.size() < terms[i].size()) flops += size_of(terms[i]);
     terms[i] = kept;
@@ -84,7 +84,7 @@ OpCost einsum_cost(const CostContext& c) {
 
 // ---- forward ----
 
-/// A tensor each of whose axes has a label of its own.
+/// A tensor whose axes have distinct labels.
 struct Operand {
   Tensor tensor;
   Labels labels;
@@ -106,7 +106,7 @@ Tensor arranged(const Operand& operand, const Labels& labels, const Equation& eq
   return view_of(operand.tensor, shape, strides);
 }
 
-/// Labels that occur twice walk the diagonal; axes that broadcast are left out.
+/// Labels that occur twice select the diagonal; broadcast axes are omitted.
 Operand with_own_axes(const Tensor& tensor, const Labels& labels, const Equation& equation) {
   Operand result;
   Shape shape;
@@ -201,7 +201,7 @@ Operand contracted(const Operand& a, const Operand& b, const std::set<Label>& ke
   return {out, labels};
 }
 
-/// What must stay: the result's labels and those of the other operands.
+/// The labels to keep: those of the result and of the other operands.
 std::set<Label> labels_to_keep(const std::vector<Operand>& operands, const Equation& equation, std::size_t a,
                                std::size_t b) {
   std::set<Label> kept(equation.output.begin(), equation.output.end());
@@ -356,7 +356,7 @@ TAPEDECK_OP(einsum_op) = {
         "inputs: any numeric dtype, one for all; equation: a letter for each axis of "
         "each input, commas between inputs; behind '->' the axes of the result. Axes that are not in the "
         "result are summed. A letter twice in an input means its diagonal; twice in the result, a diagonal "
-        "with zeros beside it. '...' stands for any axes, which broadcast. Without '->' the result has the "
+        "with zeros beside it. '...' matches any axes, which broadcast. Without '->' the result has the "
         "axes of '...' and the letters that occur once, in the order of the alphabet.\n"
         "Returns: the dtype of the inputs, the axes behind '->'. Several inputs are multiplied in pairs, "
         "the smallest results first.\n"

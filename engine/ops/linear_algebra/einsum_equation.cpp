@@ -15,7 +15,7 @@ struct Parser {
     fail<InvalidArgumentError>("einsum: equation '", equation, "': ", why);
   }
 
-  /// `axes`: how many the term's `...` stands for.
+  /// `axes`: how many axes the term's `...` matches.
   Labels labels_of(const std::string& term, int axes) const {
     Labels labels;
     bool seen = false;
@@ -69,7 +69,7 @@ struct Parser {
                                                : labels_of(text.substr(arrow + 2), ellipsis_axes);
     for (const Label label : result.output)
       if (!result.extents.contains(label))
-        refuse("the result's '" + std::string(1, static_cast<char>(label)) + "' is an axis of no input");
+        refuse("the result's '" + std::string(1, static_cast<char>(label)) + "' is not an axis of any input");
     return result;
   }
 

@@ -20,7 +20,7 @@ inline bool has(const Labels& labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-/// An equation with the axes of its `...` told apart, and the extent of every label.
+/// A parsed equation, with a label for each axis of `...`, and the extent of every label.
 struct Equation {
   std::vector<Labels> inputs;
   Labels output;

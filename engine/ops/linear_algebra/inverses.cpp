@@ -1,5 +1,5 @@
 // Inverses and systems of equations. The gradients are those of Giles 2008, "Collected matrix
-// derivative results for forward and reverse mode algorithmic differentiation" (in what follows: Giles).
+// derivative results for forward and reverse mode algorithmic differentiation" (below: Giles).
 #include <limits>
 
 #include "engine/ops/core/cost.h"
@@ -45,7 +45,7 @@ Tensors solve_forward(const OpContext& c, Kernel kernel) {
   const Tensor matrix = spread(c.inputs[0], batch);
   const Tensor rhs = spread(c.inputs[1], batch);
   const kernels::Matrices of{out.dtype(), element_count(batch), out.dim(rank - 2), out.dim(rank - 1)};
-  const kernels::FlawText text = flaw_text(c, batch, is_singular);
+  const kernels::FailureText text = failure_text(c, batch, is_singular);
   refuse(kernel(of, matrix.raw(), rhs.raw(), out.writable_data<std::byte>(), text), text);
   return one(std::move(out));
 }
@@ -78,7 +78,7 @@ TAPEDECK_OP(matrix_inverse_op) = {
           const MatrixShape shape = square_shape(c, 0);
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
-          const kernels::FlawText text = flaw_text(c, shape.batch, is_singular);
+          const kernels::FailureText text = failure_text(c, shape.batch, is_singular);
           refuse(backend().inverse(matrices(out, shape), c.get<bool>("adjoint"), input.raw(),
                                    out.writable_data<std::byte>(), text),
                  text);

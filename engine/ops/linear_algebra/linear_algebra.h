@@ -7,7 +7,7 @@
 namespace tapedeck::ops {
 
 // ---- diagonals.cpp ----
-/// Which diagonals: `k` one or (lowest, highest); shorter ones are aligned as TensorFlow's `align` says.
+/// Selects diagonals: `k` one or (lowest, highest); shorter ones are aligned as in TensorFlow's `align`.
 struct Diagonals {
   Integers k = {0};
   std::string align = "RIGHT_LEFT";

@@ -18,7 +18,7 @@ Tensors lu_forward(const OpContext& c) {
   const Tensor input = contiguous(c.inputs[0]);
   Tensors outputs = one(allocate_output(c));
   outputs.push_back(allocate_output(c, 1));
-  const kernels::FlawText text = flaw_text(c, shape.batch, "{o}: {i}{m} is singular: pivot {p} is 0");
+  const kernels::FailureText text = failure_text(c, shape.batch, "{o}: {i}{m} is singular: pivot {p} is 0");
   refuse(backend().lu(matrices(input, shape), input.raw(), outputs[0].writable_data<std::byte>(),
                       outputs[1].dtype(), outputs[1].writable_data<std::byte>(), text),
          text);

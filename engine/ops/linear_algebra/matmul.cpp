@@ -9,14 +9,14 @@
 namespace tapedeck::ops {
 namespace {
 
-/// A stack of matrices as the kernel takes it: row-major with a leading dimension, maybe the other way round.
+/// A batch of matrices in the kernel's form: row-major with a leading dimension, possibly transposed.
 struct Matrices {
   Tensor tensor;
   bool transposed;
   std::int64_t leading;
 };
 
-/// Strides decide: a transposed view becomes a flag, only other layouts are copied.
+/// Depends on the strides: a transposed view becomes a flag, only other layouts are copied.
 Matrices read_matrices(const Tensor& tensor, bool transpose) {
   const int last = tensor.rank() - 1;
   const std::int64_t rows = tensor.dim(last - 1);
@@ -77,7 +77,7 @@ TensorSpecs matmul_shape(const OpContext& c) {
   for (const Tensor* matrix : {&a, &b})
     if (matrix->rank() < 2)
       fail<InvalidArgumentError>("matmul: ", matrix == &a ? "a " : "b ", to_string(matrix->shape()),
-                                 " is no matrix; needs at least 2 axes");
+                                 " is not a matrix; needs at least 2 axes");
   const Sides sides(c);
   const bool twice_a = sides.transpose_a && sides.adjoint_a;
   if (twice_a || (sides.transpose_b && sides.adjoint_b))
@@ -198,7 +198,7 @@ TAPEDECK_OP(matmul_op) = {
     .python_hints = {"a_is_sparse", "b_is_sparse"},
     .half_products = true,
     .takes_others = true,
-    .uint64_way = Uint64Way::bits,
+    .uint64_mapping = Uint64Mapping::bits,
 };
 TAPEDECK_FACTS(matmul_op) = {.flat = facts::other_factor};
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
@@ -294,7 +294,7 @@ TAPEDECK_OP(axpby_op) = {
         "The sum of two scaled tensors in one pass over memory: a·x + b·y (as in BLAS's extensions).\n\n"
         "x, y: any floating dtype, one shape; a, b: scalars of that dtype.\n"
         "Returns: that dtype and shape.\n"
-        "Errors: InvalidArgumentError for different shapes, and where a or b is no scalar; TypeMismatchError "
+        "Errors: InvalidArgumentError for different shapes, and if a or b is not a scalar; TypeMismatchError "
         "for "
         "other or different dtypes.",
     .immediates = true,

@@ -1,4 +1,4 @@
-// What the ops on batches of matrices share.
+// Shared by the ops on batches of matrices.
 #pragma once
 
 #include "engine/backend/backend.h"
@@ -11,7 +11,7 @@ namespace tapedeck::ops {
 /// For docstrings.
 inline constexpr const char* numbers_doc = "any floating or complex dtype";
 
-/// The extents of one matrix, and of the axes before it.
+/// The extents of one matrix and of the batch axes.
 struct MatrixShape {
   Shape batch;
   std::int64_t rows, columns;
@@ -33,7 +33,7 @@ inline MatrixShape inexact_matrix_shape(const OpContext& c, std::size_t input) {
   require_kind(c, input, Kind::inexact);
   return matrix_shape(c, input);
 }
-/// The same, and InvalidArgumentError where there are not as many rows as columns.
+/// The same, and InvalidArgumentError if the matrices are not square.
 inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
   const MatrixShape shape = inexact_matrix_shape(c, input);
   if (shape.rows != shape.columns)
@@ -41,7 +41,7 @@ inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
                                to_string(c.inputs[input].shape()), "; needs square matrices");
   return shape;
 }
-/// The shape rule of what makes of each square matrix another one of its size.
+/// The shape rule of ops that map square matrices to matrices of the same size.
 inline TensorSpecs like_square(const OpContext& c) {
   square_shape(c, 0);
   return like_first(c);
@@ -52,28 +52,28 @@ inline Shape joined(Shape batch, std::initializer_list<std::int64_t> extents) {
   return batch;
 }
 
-/// "input[1, 0]" for a matrix of a batch, "input" where there is one.
+/// "input[1, 0]" for a matrix in a batch, "input" for a single one.
 inline std::string matrix_name(const OpContext& c, std::size_t input, const Shape& batch,
                                std::int64_t number) {
   return input_name(c, input) + place_in_batch(batch, number);
 }
-/// What is said of a matrix of the first input.
-inline kernels::FlawText flaw_text(const OpContext& c, const Shape& batch, const char* pattern) {
+/// The error pattern for a matrix of the first input.
+inline kernels::FailureText failure_text(const OpContext& c, const Shape& batch, const char* pattern) {
   return {pattern, c.op.name, c.op.inputs[0].name, batch};
 }
-inline void refuse(const std::optional<kernels::MatrixFlaw>& flaw, const kernels::FlawText& text) {
-  if (flaw) throw InvalidArgumentError(told(text, *flaw));
+inline void refuse(const std::optional<kernels::MatrixFailure>& failure, const kernels::FailureText& text) {
+  if (failure) throw InvalidArgumentError(failure_message(text, *failure));
 }
 
 /// The conjugate transpose; of real numbers the transpose.
 inline Tensor adjoint(const Tensor& a) {
   return conj(matrix_transpose(a));
 }
-/// op(a)·op(b), an operand's adjoint where its flag is set.
+/// op(a)·op(b), with an operand's adjoint if its flag is set.
 inline Tensor product(const Tensor& a, const Tensor& b, bool adjoint_a = false, bool adjoint_b = false) {
   return matmul(adjoint_a ? conj(a) : a, adjoint_b ? conj(b) : b, adjoint_a, adjoint_b);
 }
-/// Real numbers beside those of `other`, complex where these are.
+/// Real numbers in the dtype of `other`, complex if that is.
 inline Tensor beside(const Tensor& real, const Tensor& other) {
   return real.dtype() == other.dtype() ? real : cast(real, other.dtype());
 }
@@ -95,14 +95,14 @@ inline kernels::Matrices matrices(const Tensor& a, const MatrixShape& shape) {
   return {a.dtype(), shape.count(), shape.rows, shape.columns};
 }
 
-/// A vector's elements on an axis of their own: (…, n) as (…, n, 1) or (…, 1, n).
+/// Vectors as matrices: (…, n) as (…, n, 1) or (…, 1, n).
 inline Tensor as_column(const Tensor& vector) {
   return expand_dims(vector, -1);
 }
 inline Tensor as_row(const Tensor& vector) {
   return expand_dims(vector, -2);
 }
-/// A number per matrix, to be multiplied with matrices.
+/// A number per matrix, shaped for multiplication with matrices.
 inline Tensor per_matrix(const Tensor& number) {
   return expand_dims(expand_dims(number, -1), -1);
 }
@@ -139,10 +139,10 @@ inline Tensor along_columns(const Tensor& v, const Tensor& dv) {
 }
 
 // ---- eigen.cpp ----
-/// A complex vector may be turned, v·e^(iφ). The forward functions turn it so that one element is positive
-/// (leading_share), which ties φ to the others. Of the cotangent dv, which may be undefined, this takes what
-/// would turn the vectors to that element: what is left asks nothing of φ. `along`: the sum of vᴴ·dv over the
-/// vectors that turn together.
+/// A complex eigenvector is unique up to a phase, v·e^(iφ). The forward functions choose φ so that one
+/// element is positive (leading_share). This removes from the cotangent dv, which may be undefined, the
+/// component along the phase, so that the rest does not depend on φ. `along`: the sum of vᴴ·dv over the
+/// vectors that share a phase.
 Tensor without_turn(const Tensor& v, const Tensor& dv, const Tensor& along);
 
 }  // namespace tapedeck::ops

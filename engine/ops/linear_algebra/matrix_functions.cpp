@@ -42,8 +42,8 @@ Tensor derivative(const OpDef& op, const Tensor& a, const Tensor& direction) {
   return slice(result, begin, size);
 }
 
-/// The largest absolute value of each matrix as a constant to gradients, in the dtype of `a`; 1 where that is
-/// no number to divide by.
+/// The largest absolute value of each matrix as a constant to gradients, in the dtype of `a`; 1 if it is 0 or
+/// not finite.
 Tensor magnitude(const Tensor& a) {
   const Tensor largest = reduce_max(abs(stop_gradient(a)), Integers{-2, -1}, true);
   const Tensor one_instead = number(1.0, largest.dtype());
@@ -61,8 +61,7 @@ Tensors in_dtype_of_input(const VjpContext& c, const Tensor& gradient) {
   return one(dtype == gradient.dtype() ? gradient : cast(gradient, dtype));
 }
 
-/// The derivative is linear in the direction, which is brought to size 1: beside a large one exp would lose
-/// A.
+/// The derivative is linear in the direction, which is scaled to size 1: with a large one exp would lose A.
 Tensors exponential_vjp(const VjpContext& c) {
   const Tensor a = in_float64(c.inputs[0]), dy = in_float64(c.cotangents[0]);
   const Tensor size = magnitude(dy);
@@ -70,8 +69,8 @@ Tensors exponential_vjp(const VjpContext& c) {
 }
 
 /// The derivative of ln at A in the direction E is that at A/s in the direction E/s, and linear in E. A is
-/// brought to size 1, and E to that of A's least singular value: beside a larger one the logarithm would lose
-/// the small eigenvalues of A, which it brings near 1 by roots.
+/// scaled to size 1, and E to A's least singular value: with a larger one the logarithm would lose the small
+/// eigenvalues of A, which it moves close to 1 by roots.
 Tensors logarithm_vjp(const VjpContext& c) {
   const Tensor a = in_float64(c.inputs[0]), dy = in_float64(c.cotangents[0]);
   if (a.count() == 0) return zero_gradient(c);
@@ -100,7 +99,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
                   : "{o}: {i}{m} has no real square root: an eigenvalue is negative, or 0 more than once";
           refuse(backend().matrix_square_root(matrices(input, shape), input.raw(),
                                               out.writable_data<std::byte>()),
-                 flaw_text(c, shape.batch, reason));
+                 failure_text(c, shape.batch, reason));
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::outputs,
@@ -178,7 +177,7 @@ TAPEDECK_OP(matrix_logarithm_op) = {
                                                            "largest that it counts as 0";
           refuse(
               backend().matrix_logarithm(matrices(input, shape), input.raw(), out.writable_data<std::byte>()),
-              flaw_text(c, shape.batch, reason));
+              failure_text(c, shape.batch, reason));
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,

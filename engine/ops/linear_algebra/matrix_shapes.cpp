@@ -101,7 +101,7 @@ TAPEDECK_OP(trace_op) = {
         "Returns: the dtype of x, its shape without the last two axes.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for bool.",
     .takes_others = true,
-    .uint64_way = Uint64Way::bits,
+    .uint64_mapping = Uint64Mapping::bits,
 };
 Tensor trace(const Tensor& x) {
   return run_op1(trace_op, {x});

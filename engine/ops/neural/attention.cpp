@@ -72,7 +72,7 @@ Shape weights_shape(const OpContext& c) {
   return with_ends(leading(q), from_end(q, 2), from_end(k, 2));
 }
 
-/// Matrices with values side by side in each row: the tensor itself where it is so already.
+/// Matrices with contiguous rows: the tensor itself if it has them.
 Tensor with_rows(const Tensor& tensor) {
   return tensor.strides()[tensor.rank() - 1] == 1 &&
                  tensor.strides()[tensor.rank() - 2] >= from_end(tensor, 1)
@@ -80,8 +80,8 @@ Tensor with_rows(const Tensor& tensor) {
              : contiguous(tensor);
 }
 
-/// Fresh memory whose axes lie in the order of the model's: heads that were split off an axis by a view come
-/// back beside each other.
+/// New memory whose axes have the same order as the model's: heads that a view split off an axis stay
+/// adjacent.
 Tensor allocate_as(const TensorSpec& spec, const Tensor& model) {
   const int rank = spec.shape.rank();
   std::vector<int> order(static_cast<std::size_t>(rank));
@@ -120,7 +120,7 @@ class HeadMatrices {
   std::vector<const void*> first_;
 };
 
-/// A tensor of matrices as the kernels take it.
+/// A tensor of matrices in the kernels' form.
 struct AttentionOperand {
   Tensor tensor;
   HeadMatrices matrices;
@@ -167,7 +167,7 @@ Tensors attention_forward(const OpContext& c) {
   kernels::AttentionBias bias;
   if (c.inputs.size() > mask_in) {
     Tensor given = c.inputs[mask_in];
-    while (given.rank() < 2) {  // as many axes in front
+    while (given.rank() < 2) {  // as many leading axes
       Shape shape{1};
       Strides strides{0};
       for (int axis = 0; axis < given.rank(); ++axis) {
@@ -187,7 +187,7 @@ Tensors attention_forward(const OpContext& c) {
   return results;
 }
 
-/// The attributes' lists: below `count`, each above the one before.
+/// Checks the attributes' lists: below `count`, ascending.
 Integers attention_positions(const OpContext& c, AttributeName attribute, std::int64_t count) {
   const Integers values = integers_of(c.attribute(attribute));
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -427,12 +427,13 @@ TAPEDECK_OP(attention_gradient_op) = {
         "Gradients of attention.\n\n"
         "Takes query, key, value and the weights of attention (counted as a function of the others when "
         "this is differentiated again), cotangents of the outputs that given lists by number, and at the "
-        "end the mask, where there was one; scale, causal: as attention had them; wanted: the numbers of the "
+        "end the mask, if there was one; scale, causal: as in attention; wanted: the numbers of the "
         "inputs whose gradients are asked "
         "for, 3 for a mask of the logits' shape.\n"
         "Returns: one gradient for each number in wanted.\n"
-        "Errors: InvalidArgumentError for shapes that do not fit and for lists that do not rise or name "
-        "what is not there; TypeMismatchError for other or different dtypes.",
+        "Errors: InvalidArgumentError for shapes that do not fit and for lists that are not ascending or "
+        "name "
+        "missing inputs; TypeMismatchError for other or different dtypes.",
     .returns_list = true,
 };
 

@@ -16,7 +16,7 @@ kernels::ConvolutionSize convolution_size(const OpContext& c, const Shape& input
     fail<InvalidArgumentError>(c.op.name, ": filter has shape ", to_string(filter),
                                "; needs 4 axes, height, width, input channels, ",
                                depthwise ? "channel multiplier" : "output channels");
-  for (int axis = 0; axis < 4; ++axis)  // products of two extents stay numbers
+  for (int axis = 0; axis < 4; ++axis)  // products of two extents do not overflow
     if (input[axis] > 0x7fffffff || filter[axis] > 0x7fffffff)
       fail<InvalidArgumentError>(c.op.name, ": input ", to_string(input), " and filter ", to_string(filter),
                                  ": no extent may be above 2147483647");
@@ -192,7 +192,7 @@ constexpr const char* convolution_errors =
 
 template <bool depthwise>
 std::string filter_doc() {
-  return depthwise ? "(height, width, channels, multiplier): each channel has filters of its own, and output "
+  return depthwise ? "(height, width, channels, multiplier): each channel has its own filters, and output "
                      "channel c·multiplier + m comes from channel c"
                    : "(height, width, input channels, output channels); where the images have g times its "
                      "input channels, the channels form g groups";

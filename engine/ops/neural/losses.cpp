@@ -24,7 +24,7 @@ void require_same_shape(const OpContext& c, const char* second = "logits") {
                                to_string(c.inputs[1].shape()), " differ in shape");
 }
 
-/// ln(1 + e^−|x|): what is left of softplus where its argument has been taken out.
+/// ln(1 + e^−|x|): softplus without its linear part.
 Tensor softplus_rest(const Tensor& x) {
   return run_unary(kernels::Unary::softplus,
                    run_unary(kernels::Unary::negative, run_unary(kernels::Unary::abs, x)));
@@ -284,7 +284,7 @@ TAPEDECK_OP(in_top_k_op) = {
         "predictions: (rows, classes), any floating dtype; targets: (rows,), any whole-number dtype, the "
         "right "
         "class of each row; k: whole number.\n"
-        "Returns: bool, (rows,). False where the target is no class, or the row holds NaN or ∞.\n"
+        "Returns: bool, (rows,). False if the target is not a class, or the row contains NaN or ∞.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other dtypes.",
 };
 

@@ -1,4 +1,4 @@
-// What losses and classifiers are made of.
+// Building blocks of losses and classifiers.
 #include <algorithm>
 #include <cmath>
 
@@ -203,7 +203,7 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
     .doc =
         "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the "
         "last axis.\n\n"
-        "labels: any whole-number dtype, the shape of logits without the last axis, values in [0, classes); "
+        "labels: any integer dtype, the shape of logits without the last axis, values in [0, classes); "
         "logits: "
         "any floating dtype, (…, classes).\n"
         "Returns: the dtype of logits, the shape of labels.\n"

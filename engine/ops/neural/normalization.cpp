@@ -47,7 +47,7 @@ void require_shape(const OpContext& c, std::size_t input, const Shape& wanted) {
                                " and axis ", normalized_axis(c), " it is ", to_string(wanted));
 }
 
-/// What all of them check: dtypes, the axis, epsilon, and the shape of scale.
+/// The common checks: dtypes, the axis, epsilon, and the shape of scale.
 int checked_axis(const OpContext& c, bool layers) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     require_same_dtype(c, 0, i);
@@ -70,7 +70,7 @@ TensorSpecs forward_shapes(const OpContext& c) {
   return specs;
 }
 
-/// x, scale, mean, variance, g: the gradient that came in.
+/// x, scale, mean, variance, and g, the cotangent.
 template <bool layers>
 TensorSpecs gradient_shapes(const OpContext& c) {
   const int axis = checked_axis(c, layers);
@@ -156,7 +156,7 @@ Tensors forward_vjp(const VjpContext& c, const OpDef& gradient_op) {
   return gradients;
 }
 
-/// The sum of what there is.
+/// The sum of the defined ones.
 struct Total {
   Tensor sum;
   void add(const Tensor& part) { sum = sum ? sum + part : part; }

@@ -1,4 +1,4 @@
-// Pooling of images. Gradients are ops too; all are linear in the gradient that they move.
+// Pooling of images. Gradients are ops, too; all are linear in the gradient that they distribute.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/neural/neural.h"
 #include "engine/ops/neural/window.h"
@@ -83,7 +83,7 @@ Tensors pool_forward(const OpContext& c) {
   return one(in_data_format(c, out));
 }
 
-/// (input, something of `shape`).
+/// (input, a tensor of `shape`).
 void require_pair(const OpContext& c, const Shape& shape) {
   require_same_dtype(c, 0, 1);
   require_kind(c, 0, Kind::numeric);
@@ -191,7 +191,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
     .vjp_formula = "d(grad) = each window's dz at its first largest value, none for orig_input",
     .cost = pooling_cost<true>,
     .doc =
-        "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
+        "Gathers from grad the value at each window's first largest value of orig_input: the gradient of "
         "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "
         "of one dtype; " +
         ksize_doc() + "Returns: the dtype of both, images of the windows' values.\n" + pooling_errors,

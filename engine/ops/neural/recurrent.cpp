@@ -34,7 +34,7 @@ Tensors forward(const OpContext& c) {
   return outputs;
 }
 
-/// Positions in a list attribute: below `count`, each above the one before.
+/// Checks positions in a list attribute: below `count`, ascending.
 Integers positions(const OpContext& c, AttributeName attribute, std::size_t count) {
   const Integers values = integers_of(c.attribute(attribute));
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -157,8 +157,8 @@ std::vector<AttributeSpec> attributes_of(bool gradient, std::optional<AttributeS
   return specs;
 }
 
-/// Beside the products, for each unit and step: sums of the products and the bias, the gates' functions, and
-/// what makes the new state of them.
+/// Besides the products, for each unit and step: sums of the products and the bias, the gates' functions, and
+/// the computation of the new state.
 template <Family family>
 constexpr double pointwise = family == Family::lstm  ? 17
                              : family == Family::gru ? 14
@@ -181,7 +181,7 @@ OpCost recurrent_cost(const CostContext& c) {
           cost::traffic(c)};
 }
 
-/// Back through the steps: always D·recurrent_kernelᵀ and the gates; each of the other products where its
+/// Back through the steps: always D·recurrent_kernelᵀ and the gates; each of the other products if its
 /// gradient is wanted.
 template <Family family>
 OpCost recurrent_gradient_cost(const CostContext& c) {
@@ -221,19 +221,20 @@ OpDef gradient_row(const std::string& name, std::optional<AttributeSpec> variant
           "dx = P, P: the derivative of the weighted sum of what was computed, taken through the "
           "cell composed of other ops; likewise of the other inputs, none for sequence",
       .cost = recurrent_gradient_cost<family>,
-      .doc = "Gradients of " + name +
-             ", back through all steps.\n\n"
-             "Takes the inputs of " +
-             name + " (x, initial_h" + (family == Family::lstm ? ", initial_c" : "") +
-             ", kernel, recurrent_kernel, bias), its sequence" + (keeps(family) ? " and what it kept" : "") +
-             " (counted as functions of the inputs when this is differentiated again), cotangents of the "
-             "outputs that given lists by number, and at the end the mask, where there was one; time_major, "
-             "reverse" +
-             (variant ? ", " + variant->name : std::string()) + ": as " + name +
-             " had them; wanted: the numbers of the inputs whose gradients are asked for.\n"
-             "Returns: one gradient for each number in wanted.\n"
-             "Errors: InvalidArgumentError for shapes that do not fit and for lists that do not rise or name "
-             "what is not there; TypeMismatchError for other or different dtypes.",
+      .doc =
+          "Gradients of " + name +
+          ", back through all steps.\n\n"
+          "Takes the inputs of " +
+          name + " (x, initial_h" + (family == Family::lstm ? ", initial_c" : "") +
+          ", kernel, recurrent_kernel, bias), its sequence" + (keeps(family) ? " and what it kept" : "") +
+          " (counted as functions of the inputs when this is differentiated again), cotangents of the "
+          "outputs that given lists by number, and at the end the mask, if there was one; time_major, "
+          "reverse" +
+          (variant ? ", " + variant->name : std::string()) + ": as " + name +
+          " had them; wanted: the numbers of the inputs whose gradients are requested.\n"
+          "Returns: one gradient for each number in wanted.\n"
+          "Errors: InvalidArgumentError for shapes that do not fit and for lists that are not ascending or "
+          "name missing inputs; TypeMismatchError for other or different dtypes.",
       .returns_list = true,
   };
 }

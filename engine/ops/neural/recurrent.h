@@ -1,4 +1,4 @@
-// The ops of recurrent.cpp and attention.cpp as C++ functions, and the same composed of other ops.
+// The ops of recurrent.cpp and attention.cpp as C++ functions, and the same cells composed of other ops.
 #pragma once
 
 #include "engine/ops/core/checks.h"
@@ -6,7 +6,7 @@
 
 namespace tapedeck::ops {
 
-/// For ops that take a list behind other inputs, whose shape rule may be asked before run_op has counted.
+/// For ops with a list after other inputs, whose shape rule may run before run_op has checked their number.
 inline void require_inputs(const OpContext& c, std::size_t count) {
   if (c.inputs.size() < count)
     fail<InvalidArgumentError>(c.op.name, ": takes at least ", count, " tensors, got ", c.inputs.size());
@@ -19,8 +19,8 @@ struct RecurrentReading {
   Tensor mask;  ///< undefined: every step runs
 };
 
-/// The cell step by step, in ops that have gradients: `inputs` and outputs as the op has them (x, the states,
-/// kernel, recurrent_kernel, bias; sequence, the states, and what is kept where there is any).
+/// The cell step by step, in ops that have gradients: `inputs` and outputs as in the op (x, the states,
+/// kernel, recurrent_kernel, bias; sequence, the states, and the saved values if any).
 Tensors composed_recurrence(const RecurrentReading& reading, std::span<const Tensor> inputs);
 
 }  // namespace tapedeck::ops

@@ -23,7 +23,7 @@ constexpr bool keeps(Family family) {
 constexpr std::size_t outputs_of(Family family) {
   return 1 + states_of(family) + (keeps(family) ? 1 : 0);
 }
-/// Where a gradient op's cotangents begin: behind the primals, the sequence and what is kept.
+/// Where a gradient op's cotangents begin: after the primals, the sequence and the saved values.
 constexpr std::size_t cotangents_at(Family family) {
   return primals_of(family) + (keeps(family) ? 2 : 1);
 }
@@ -49,7 +49,7 @@ inline void require_shape(const OpContext& c, std::size_t input, const Shape& wa
                                to_string(wanted));
 }
 
-/// The call as the kernels take it, checked. The mask is the input at `mask_at`, where there is one.
+/// The checked call in the form that kernels take. The mask, if any, is the input at `mask_at`.
 struct Reading {
   RecurrentCell cell;
   kernels::RecurrentSize size;
@@ -111,7 +111,7 @@ Reading read(const OpContext& c, std::size_t mask_at) {
   return reading;
 }
 
-/// Before a kernel runs.
+/// To be called before a kernel runs.
 inline void take_mask(Reading& reading) {
   if (!reading.mask) return;
   reading.mask = contiguous(reading.mask);

@@ -1,4 +1,4 @@
-// Recurrent cells composed of other ops: what their gradients' gradients are made of.
+// Recurrent cells composed of other ops, for second derivatives.
 #include "engine/ops/neural/recurrent.h"
 
 namespace tapedeck::ops {
@@ -6,7 +6,7 @@ namespace {
 
 using kernels::RecurrentCell;
 
-/// One step: the states after it, and what is kept (undefined where nothing is).
+/// One step: the new states, and the saved values (undefined if there are none).
 struct Step {
   Tensors states;
   Tensor kept;
@@ -62,7 +62,7 @@ Step step_of(RecurrentCell cell, const Tensor& x, const Tensors& states, const W
   }
 }
 
-/// Where the mask is false the states stay, and of what is kept only the LSTM's c is left.
+/// Where the mask is false the states stay, and of the saved values only the LSTM's c remains.
 Step masked(const Step& step, const Tensors& before, const Tensor& runs, RecurrentCell cell) {
   Step result;
   for (std::size_t k = 0; k < before.size(); ++k)

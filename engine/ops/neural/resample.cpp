@@ -1,5 +1,4 @@
-// Weighted sums of places along an axis: what resizing an image is, once for its columns and once for its
-// rows.
+// Weighted sums of elements along an axis: resizing an image is one for its columns and one for its rows.
 #include "engine/ops/core/checks.h"
 #include "engine/ops/core/cost.h"
 
@@ -29,7 +28,7 @@ Shape with_extent(Shape shape, int axis, std::int64_t extent) {
   return shape;
 }
 
-/// `of`: the shape with the places that indices name; `count` places are made of them, or make them.
+/// `of`: the shape whose positions the indices select; `count`: the positions of the other shape.
 kernels::ResampleSize resample_size(const Shape& of, int axis, const Shape& indices) {
   kernels::ResampleSize size{1, of[axis], 1, indices[0], indices[1]};
   for (int i = 0; i < axis; ++i) size.outer *= of[i];
@@ -56,7 +55,7 @@ OpCost resample_cost(const CostContext& c) {
 }
 
 constexpr const char* weights_doc =
-    "indices: whole numbers (places, taps); weights: the dtype of the values, (places, taps), constants to "
+    "indices: integers (places, taps); weights: the dtype of the values, (places, taps), constants to "
     "gradients; axis: along which.\n";
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace tapedeck::ops {
 namespace {
 
 constexpr std::int64_t most = 0x7fffffff;                ///< of strides, dilations, paddings
-constexpr std::int64_t largest = std::int64_t{1} << 60;  ///< of extents: sums of several stay numbers
+constexpr std::int64_t largest = std::int64_t{1} << 60;  ///< of extents: sums of several do not overflow
 
 bool channels_first(const OpContext& c) {
   const auto& format = c.get<std::string>("data_format");

@@ -1,15 +1,15 @@
-// Windows that slide over images: what convolutions and pooling share.
+// Sliding windows over images: shared by convolutions and pooling.
 #pragma once
 
 #include "engine/ops/core/checks.h"
 
 namespace tapedeck::ops {
 
-/// The attributes come first in each op; an op may have more behind them.
+/// These attributes come first in each op; an op may have more after them.
 std::vector<AttributeSpec> window_attributes();
 /// Their values in a call, for another op with a window.
 std::vector<Attribute> window_values(const VjpContext& context);
-/// What the docstrings say of them.
+/// Their part of the docstrings.
 std::string window_doc();
 
 /// Batch, height, width, channels of an image tensor, whatever its data_format. Throws InvalidArgumentError
@@ -22,7 +22,7 @@ ImageShape image_shape(const OpContext& context, const std::string& name, const 
 /// The shape of such an image in the op's data_format.
 Shape shape_of_image(const OpContext& context, const ImageShape& image);
 
-/// Contiguous values with the channels last; and such values seen in the op's data_format.
+/// Contiguous values with the channels last; and such values viewed in the op's data_format.
 Tensor channels_last(const OpContext& context, const Tensor& images);
 Tensor in_data_format(const OpContext& context, const Tensor& images);
 

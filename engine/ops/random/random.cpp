@@ -36,11 +36,11 @@ std::uint64_t counter_of(const OpContext& c) {
 TensorSpecs uniform_shape(const OpContext& c) {
   require_resolved(c);
   const DType dtype = c.get<DType>("dtype");
-  if (dtype == DType::bool_ || takes_other_ways(dtype))
+  if (dtype == DType::bool_ || has_partial_support(dtype))
     fail<TypeMismatchError>("random_uniform: dtype is ", dtype_name(dtype), "; needs a number's dtype");
   if (is_integer(dtype)) {
     if (c.is_none("maxval"))
-      fail<InvalidArgumentError>("random_uniform: maxval is None; whole numbers of dtype ", dtype_name(dtype),
+      fail<InvalidArgumentError>("random_uniform: maxval is None; integers of dtype ", dtype_name(dtype),
                                  " need one");
     const std::int64_t low = integer_of(c, "minval");
     const std::int64_t high = integer_of(c, "maxval");
@@ -64,7 +64,7 @@ Tensor largest_below(float high, DType dtype) {
   return widened(nearest);
 }
 
-/// Rounded to a narrow floating dtype, but never up to `high`, to which the values come close.
+/// Rounded to a narrow floating-point dtype, but never up to `high`, which is excluded.
 Tensor rounded_below(const Tensor& wide, DType dtype, float high) {
   const Tensor lowest = Tensor::scalar(-std::numeric_limits<double>::infinity());
   const Tensor highest = largest_below(high, dtype);
@@ -166,11 +166,11 @@ TAPEDECK_OP(random_uniform_op) = {
     .vjp_formula = "none",
     .doc = std::string("Random numbers, uniform on [minval, maxval).\n\nshape: extents of the result; "
                        "minval, maxval: the "
-                       "range, by default [0, 1) (whole numbers need a maxval); dtype: float32, float64, "
+                       "range, by default [0, 1) (integers need a maxval); dtype: float32, float64, "
                        "int32 or int64; "
-                       "seed: whole number or None.\nReturns: dtype, shape.\nErrors: InvalidArgumentError "
+                       "seed: integer or None.\nReturns: dtype, shape.\nErrors: InvalidArgumentError "
                        "for a negative "
-                       "extent, or an empty range of whole numbers; TypeMismatchError for bool.") +
+                       "extent, or an empty range of integers; TypeMismatchError for bool.") +
            common_doc,
     .takes_narrow = true,  // rounding may not reach maxval
 };

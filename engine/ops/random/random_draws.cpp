@@ -10,14 +10,14 @@
 namespace tapedeck::ops {
 namespace {
 
-/// The attributes with those of every draw behind them.
+/// The attributes, followed by those common to all draws.
 std::vector<AttributeSpec> with_seed(std::vector<AttributeSpec> specs) {
   for (const char* name : {"seed", "key", "counter"})
     specs.push_back({.name = name, .kind = AttributeKind::integer, .fallback = std::monostate{}});
   return specs;
 }
 
-/// The place in the stream.
+/// The position in the stream.
 kernels::StreamPlace place_of(const OpContext& c) {
   if (c.is_none("key") || c.is_none("counter"))
     fail<InvalidArgumentError>(c.op.name,
@@ -54,7 +54,7 @@ Tensor finite_and_not_negative(const Tensor& values) {
   return both(compared(Binary::greater_equal, values, 0), flags_of(kernels::Unary::is_finite, values));
 }
 
-/// What the values of a parameter have to be.
+/// The requirement on the values of a parameter.
 struct Requirement {
   bool (*holds)(double value);
   Tensor (*holds_on_device)(const Tensor& values);  ///< the same as flags
@@ -62,8 +62,8 @@ struct Requirement {
   const char* needs;
 };
 
-/// Throws InvalidArgumentError, such as "random_gamma: alpha holds -1; needs finite numbers above 0"; of a
-/// GPU's values, which are not named, when the host reads from it the next time.
+/// Throws InvalidArgumentError, such as "random_gamma: alpha holds -1; needs finite numbers above 0"; for
+/// values on a GPU, which the message does not contain, at the host's next read from it.
 void require_all(const Tensor& values, const Requirement& requirement) {
   if (!values.on_cpu()) {
     const Tensor broken = flags_of(kernels::Unary::logical_not, requirement.holds_on_device(values));
@@ -196,7 +196,7 @@ TAPEDECK_OP(random_categorical_op) = {
                                        place_of(c), out.dtype(), out.writable_data<std::byte>(), out.dim(1));
           if (bad >= 0)
             fail<InvalidArgumentError>("random_categorical: row ", bad,
-                                       " of logits has no finite value, or a NaN or +Inf");
+                                       " of logits has no finite value, or NaN or +∞");
           return one(std::move(out));
         },
     .form = Form::drawn,
@@ -204,12 +204,12 @@ TAPEDECK_OP(random_categorical_op) = {
     .vjp_formula = "none",
     .doc = std::string(
                "Numbers of classes, class k of row b with probability softmax(logits[b])[k].\n\n"
-               "logits: any floating dtype, (batch, classes); −Inf is a class that is never drawn; "
+               "logits: any floating dtype, (batch, classes); −∞ is a class that is never drawn; "
                "num_samples: how many of each row; dtype: int32 or int64; seed: whole number or "
                "None.\n"
                "Returns: dtype, (batch, num_samples).\n"
                "Errors: InvalidArgumentError for another shape, a negative num_samples, or a row with "
-               "NaN, +Inf or −Inf everywhere; TypeMismatchError for other dtypes.") +
+               "NaN, +∞ or −∞ everywhere; TypeMismatchError for other dtypes.") +
            stream_doc,
     .gpu_kernel = false,
 };
@@ -378,7 +378,8 @@ TAPEDECK_OP(random_binomial_op) = {
     .vjp_formula = "none",
     .doc =
         std::string(
-            "Random whole numbers of the binomial distribution: how many of so many draws succeed.\n\n"
+            "Random integers from the binomial distribution: the number of successes in a number of "
+            "draws.\n\n"
             "counts: how many draws, whole numbers of any numeric dtype; probs: the probability of each, any "
             "floating dtype, the shape of counts; dtype: of the result, any numeric one; seed: whole number "
             "or None.\n"

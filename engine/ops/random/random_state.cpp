@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/ops/core/checks.h"
+#include "engine/ops/core/tracer.h"
 
 namespace tapedeck {
 namespace {
@@ -59,7 +60,7 @@ State& sequences_here() {
 
 thread_local std::optional<std::pair<std::int64_t, std::int64_t>> random_place;
 
-/// At most how many values the op draws; nothing where the shape rule will refuse the call.
+/// An upper bound of the number of values drawn; nullopt if the shape rule will reject the call.
 std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attribute>& attributes,
                                          std::span<const Tensor> inputs) {
   std::int64_t count = 1;
@@ -75,7 +76,7 @@ std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attr
     for (const std::int64_t extent : ops::integers_of(value))
       if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return {};
   }
-  // An op with inputs begins a block for each value.
+  // An op with inputs starts a block per value.
   if (!inputs.empty() && __builtin_mul_overflow(count, std::int64_t{2}, &count)) return {};
   return count;
 }
@@ -148,8 +149,9 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::sp
   std::optional<std::int64_t> op_seed;
   if (const auto* value = std::get_if<std::int64_t>(&attributes[*seed])) op_seed = *value;
   const std::optional<std::int64_t> count = values_drawn(op, attributes, inputs);
-  const auto [next_key, next_counter] =
-      random_place ? *random_place : next_random_key(op_seed, count.value_or(0));
+  const auto [next_key, next_counter] = random_place       ? *random_place
+                                        : current_tracer() ? std::pair{std::int64_t{0}, drawn_when_run}
+                                                           : next_random_key(op_seed, count.value_or(0));
   attributes[*key] = next_key;
   attributes[*counter] = next_counter;
 }

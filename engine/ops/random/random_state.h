@@ -1,8 +1,8 @@
 // Seeds of random ops.
 //
 // Random ops are pure: their attributes `key` and `counter` name a place in the stream of one counter-based
-// generator (engine/cpu/loops/draws.h), so running one again gives the same bits. Whoever runs such an op
-// resolves its seed first:
+// generator (engine/cpu/loops/draws.h), so running one again gives the same bits. A caller resolves the seed
+// first:
 //
 //   std::vector<Attribute> values = {…, seed, {}, {}};   // in the order of the op's AttributeSpecs
 //   resolve_random(op, values);                          // fills `key` and `counter` where they are None
@@ -12,12 +12,11 @@
 // and leave `key` and `counter` out of the Python signature.
 //
 // Seeds mean what they mean in TensorFlow:
-// - no seed at all: another sequence in every process;
-// - set_random_seed(s) alone: ops without a seed share one sequence that depends on s and starts anew at each
+// - no seed at all: a different sequence in every process;
+// - only set_random_seed(s): ops without a seed share one sequence that depends on s and restarts at each
 //   set_random_seed;
-// - an op's own seed: calls with that seed share a sequence that depends on both seeds (a fixed one stands
-// for a missing
-//   global seed) and starts anew at each set_random_seed.
+// - an op's own seed: calls with that seed share a sequence that depends on both seeds (a fixed one if there
+//   is no global seed) and restarts at each set_random_seed.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +29,10 @@
 
 namespace tapedeck {
 
-/// std::nullopt: back to a sequence that nobody chose. Thread-safe, as the functions below.
+/// std::nullopt: back to an arbitrary sequence. Thread-safe, as the functions below.
 void set_random_seed(std::optional<std::int64_t> seed);
 
-/// Where all sequences stand, to come back there. (Places that set_random_place sets are not part of it.)
+/// The positions of all sequences, to restore them. (Not including places set by set_random_place.)
 struct RandomState {
   std::optional<std::int64_t> global;
   std::uint64_t chosen_by_nobody = 0;
@@ -43,8 +42,8 @@ struct RandomState {
 RandomState random_state();
 void set_random_state(const RandomState& state);
 
-/// While it lives, this thread draws from a copy of all sequences, made at its first draw, and what it sets
-/// is set in the copy: the others see nothing of it.
+/// While it lives, this thread draws from a copy of all sequences, made at its first draw, and sets seeds in
+/// the copy; other threads are not affected.
 class RandomCopyScope {
  public:
   RandomCopyScope();
@@ -56,16 +55,19 @@ class RandomCopyScope {
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
                                                       std::int64_t count);
 
-/// The key of the sequence that an op of that seed draws from now; draws nothing.
+/// The key of the sequence from which an op with that seed now draws; draws nothing.
 std::int64_t random_key(std::optional<std::int64_t> op_seed);
 
-/// Fills the attributes `key` and `counter` of a random op, where they are None, from its `seed` and how many
-/// values it will draw: what its attributes `shape` and `num_samples` and its inputs say. Does nothing for
-/// other ops.
+/// Fills the attributes `key` and `counter` of a random op, where they are None, from its `seed` and the
+/// number of values that it will draw, which depends on its attributes `shape` and `num_samples` and its
+/// inputs. Does nothing for other ops.
 void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::span<const Tensor> inputs = {});
 
-/// Until it is set to nothing again, random ops of this thread take this (key, counter), whatever their seed:
-/// for random numbers without a hidden state.
+/// Until it is reset to nullopt, random ops of this thread use this (key, counter), whatever their seed: for
+/// random numbers without a hidden state.
 void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place);
+/// The `counter` that resolve_random() fills in while a graph is traced, and draws nothing: each run of the
+/// graph draws. Counters of sequences begin at 0.
+inline constexpr std::int64_t drawn_when_run = INT64_MIN;
 
 }  // namespace tapedeck

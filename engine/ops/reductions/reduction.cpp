@@ -42,7 +42,7 @@ Tensor cast_integers(const Tensor& values, DType dtype) {
 
 namespace {
 
-/// Along an axis of pairs behind them that stays, the sums of both parts.
+/// Along a trailing axis of pairs that stays, the sums of both parts.
 Tensor complex_sum(const Tensor& x, std::vector<bool> flags, const Shape& result) {
   flags.push_back(false);
   Shape pairs = result;
@@ -124,9 +124,9 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
              "for an axis "
              "out of range or named twice; TypeMismatchError for another dtype.",
       .takes_others = true,
-      .uint64_way = text.name == "reduce_max" || text.name == "reduce_min"    ? Uint64Way::order
-                    : text.name == "reduce_sum" || text.name == "reduce_prod" ? Uint64Way::bits
-                                                                              : Uint64Way::none,
+      .uint64_mapping = text.name == "reduce_max" || text.name == "reduce_min"    ? Uint64Mapping::order
+                        : text.name == "reduce_sum" || text.name == "reduce_prod" ? Uint64Mapping::bits
+                                                                                  : Uint64Mapping::none,
       .saturates = text.name == "reduce_max" || text.name == "reduce_min",
   };
 }
@@ -137,7 +137,7 @@ Tensors sum_vjp(const VjpContext& c) {
   return one(broadcast_to(with_kept_axes(c, c.cotangents[0]), c.inputs[0].shape()));
 }
 
-/// The gradient goes to the extreme elements, in equal parts where several are equal.
+/// The gradient goes to the extreme elements, in equal parts if several are equal.
 Tensors extreme_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   const Tensor hits = cast(equal(x, with_kept_axes(c, c.outputs[0])), x.dtype());
@@ -193,7 +193,7 @@ Tensors mean_forward(const OpContext& c) {
     return one(run_binary(kernels::Binary::divide, sum, constant(static_cast<double>(count), x.dtype()),
                           c.outputs[0]));
   }
-  // The mean of int32 numbers is one; their sum need not be.
+  // The mean of int32 numbers fits in int32; their sum need not.
   const Tensor wide = Tensor::allocate(DType::int64, x.shape());
   backend().cast(x.dtype(), DType::int64, operand(x, x.shape()), wide.writable_data<std::byte>(), x.shape());
   const Tensor sums = reduce_axes(Reduction::sum, wide, flags, c.outputs[0].shape);
@@ -215,7 +215,7 @@ Tensor reduce_sum(const Tensor& input, const Axes& axis, bool keepdims) {
 
 TAPEDECK_OP(reduce_mean_op, VjpReads::shapes) =
     reduction_row({"reduce_mean",
-                   "The mean of the values along axes: their sum divided by their number n. Whole numbers "
+                   "The mean of the values along axes: their sum divided by their number n. Integers "
                    "are divided as such, cut "
                    "towards zero; the mean of nothing is NaN.",
                    "dx = dz / n, broadcast along the axes"},
@@ -235,7 +235,7 @@ TAPEDECK_OP(reduce_prod_op, VjpReads::inputs) = reduction_row(
 
 TAPEDECK_OP(reduce_max_op) = reduction_row(
     {"reduce_max",
-     "The largest value along axes; NaN where one is among them; of nothing it is −∞ or the lowest integer.",
+     "The largest value along axes; NaN if any value is NaN; for empty axes −∞ or the lowest integer.",
      "dx = dz where x = z, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::max>, extreme_vjp);
 TAPEDECK_FACTS(reduce_max_op) = {.flat = facts::not_chosen};
@@ -245,7 +245,7 @@ Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
 
 TAPEDECK_OP(reduce_min_op) = reduction_row(
     {"reduce_min",
-     "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
+     "The smallest value along axes; NaN if any value is NaN; for empty axes ∞ or the highest integer.",
      "dx = dz where x = z, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::min>, extreme_vjp);
 TAPEDECK_FACTS(reduce_min_op) = {.flat = facts::not_chosen};
@@ -326,7 +326,7 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
              "input: any dtype, bool as 0 and 1; axis: None is 0; output_type: int64 or int32.\n"
              "Returns: output_type, the shape of input without the axis.\n"
              "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type.",
-      .uint64_way = Uint64Way::order,
+      .uint64_mapping = Uint64Mapping::order,
   };
 }
 

@@ -17,11 +17,11 @@ TensorSpecs reduction_shape(const OpContext& c) {
 /// outwards.
 Tensor reduce_axes(kernels::Reduction op, const Tensor& input, const std::vector<bool>& flags,
                    const Shape& result);
-/// Whole numbers in that dtype of them: themselves where it is theirs. For kernels.
+/// Integers in that integer dtype; the tensor itself if it has it. For kernels.
 Tensor cast_integers(const Tensor& values, DType dtype);
 /// A gradient or output of the reduction with its axes kept, as a tensor that broadcasts to the input.
 Tensor with_kept_axes(const VjpContext& c, const Tensor& tensor);
-/// How many values make one of the result.
+/// How many values are reduced to one.
 std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& flags);
 
 struct ReductionText {

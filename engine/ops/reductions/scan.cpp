@@ -26,7 +26,7 @@ TensorSpecs scan_shape(const OpContext& c) {
 using ScanKernel = void (*Backend::*)(kernels::Scan, DType, const void*, std::int64_t, std::int64_t,
                                       std::int64_t, void*);
 
-/// A running product of complex numbers, which no sums of its parts make.
+/// A running product of complex numbers, which cannot be computed by parts.
 template <class T>
 void complex_products(const kernels::Scan& kind, const Tensor& x, std::int64_t count, std::int64_t inner,
                       const Tensor& out) {
@@ -85,11 +85,11 @@ OpDef scan_row(const std::string& name, const std::string& what, const std::stri
              "leave each "
              "element's own value out; reverse: run from the last element to the first.\nReturns: dtype and "
              "shape of x. "
-             "float32 is carried in float64; whole numbers wrap around.\nErrors: InvalidArgumentError for an "
+             "float32 is carried in float64; integers wrap around.\nErrors: InvalidArgumentError for an "
              "axis out of "
              "range; TypeMismatchError for another dtype.",
       .takes_others = name != "cumulative_logsumexp",
-      .uint64_way = name == "cumulative_logsumexp" ? Uint64Way::none : Uint64Way::bits,
+      .uint64_mapping = name == "cumulative_logsumexp" ? Uint64Mapping::none : Uint64Mapping::bits,
   };
 }
 
@@ -116,7 +116,7 @@ Tensor product_gradient(const Tensor& x, const Tensor& g) {
   return run_op1(cumprod_op, {x}, {std::int64_t{1}, true, false}) * scanned_back(shifted(x, 1), g);
 }
 
-/// Calls `f` on tensors brought to rows (outer × n) that run forwards, and brings its result back.
+/// Calls `f` on tensors converted to rows (outer × n) that run forwards, and converts its result back.
 template <class F>
 Tensor along_rows(const VjpContext& c, F&& f) {
   const Tensor& x = c.inputs[0];

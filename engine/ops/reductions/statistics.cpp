@@ -23,7 +23,7 @@ Tensor mean_of_rows(const Tensor& rows, const RowOrder& order, const Shape& shap
                     {rows.dtype(), shape});
 }
 
-/// Mean and variance of the values along the flagged axes; `shape` is what both have then.
+/// Mean and variance of the values along the flagged axes; `shape` is the shape of both.
 std::pair<Tensor, Tensor> moments_of(const Tensor& x, const std::vector<bool>& flags, const Shape& shape) {
   const RowOrder order(x.shape(), flags);
   const Tensor values = order.rows_of(x);
@@ -80,7 +80,7 @@ Tensor scaled_length(const OpContext& c, const std::vector<bool>& flags, const T
                     {x.dtype(), sums.shape()});
 }
 
-/// Whether no square overflowed or underflowed; of values that the host cannot read nobody knows.
+/// Whether no square overflowed or underflowed; unknown for values that the host cannot read.
 bool are_sound(const Tensor& sums) {
   if (!sums.on_cpu()) return false;
   bool sound = false;

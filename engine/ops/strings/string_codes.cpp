@@ -1,4 +1,4 @@
-// What strings stand for: numbers, hash buckets, base64.
+// Conversions of strings: numbers, hash buckets, base64.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -136,7 +136,7 @@ T number_in(const std::string& text) {
   if constexpr (std::is_integral_v<T>)
     fits = fits && errno != ERANGE && std::strtoll(text.c_str(), nullptr, 10) == value;
   if (!fits || text.size() != std::strlen(text.c_str()))
-    fail<InvalidArgumentError>("string_to_number: ", bytes_literal(text, 60), " is no ",
+    fail<InvalidArgumentError>("string_to_number: ", bytes_literal(text, 60), " is not a valid ",
                                dtype_name(dtype_of<T>()));
   return value;
 }
@@ -149,7 +149,8 @@ TAPEDECK_OP(string_to_number_op) = string_row(
      "The numbers that strings write.\n\n"
      "input: string, any shape; out_type: float32, float64, int32 or int64.\n"
      "Returns: out_type, the shape of input.\n"
-     "Errors: InvalidArgumentError for a string that is no number of out_type; TypeMismatchError for another "
+     "Errors: InvalidArgumentError for a string that is not a number of out_type; TypeMismatchError for "
+     "another "
      "out_type.",
      {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::float32}}},
     [](const OpContext& c) {
@@ -213,7 +214,7 @@ TAPEDECK_OP(string_to_hash_bucket_strong_op) = string_row(
     {"string_to_hash_bucket_strong",
      {"strings.to_hash_bucket_strong", "string_to_hash_bucket_strong"},
      "A number in [0, num_buckets) for each string: SipHash-2-4 of its bytes, modulo num_buckets.\n\n"
-     "input: string, any shape; num_buckets: at least 1; key: two whole numbers.\n"
+     "input: string, any shape; num_buckets: at least 1; key: two integers.\n"
      "Returns: int64, the shape of input. Source: Aumasson and Bernstein, \"SipHash: a fast short-input "
      "PRF\", "
      "2012.\n"
@@ -227,7 +228,7 @@ TAPEDECK_OP(string_to_hash_bucket_strong_op) = string_row(
                                    "; must be at least 1");
       if (integers_of(c.attribute("key")).size() != 2)
         fail<InvalidArgumentError>(c.op.name, ": key is ", to_string(c.attribute("key")),
-                                   "; needs two whole numbers");
+                                   "; needs two integers");
       return spec(DType::int64, c.inputs[0].shape());
     },
     [](const OpContext& c) {
@@ -269,12 +270,12 @@ std::string decoded(std::string_view text) {
   for (const char letter : text) {
     const std::size_t value = alphabet.find(letter);
     if (value == alphabet.npos)
-      fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is no base64");
+      fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is not base64");
     word = word << 6 | static_cast<std::uint32_t>(value);
     bits += 6;
     if (bits >= 8) bytes += static_cast<char>(word >> (bits -= 8) & 255);
   }
-  if (bits == 6) fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is no base64");
+  if (bits == 6) fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is not base64");
   return bytes;
 }
 
@@ -292,12 +293,12 @@ TAPEDECK_OP(encode_base64_op) =
                  return map_strings(c, [pad](std::string_view value) { return encoded(value, pad); });
                });
 
-TAPEDECK_OP(decode_base64_op) = string_row(
-    {"decode_base64",
-     {"io.decode_base64", "decode_base64"},
-     "The bytes that letters of base64 stand for, in the alphabet with - and _ (RFC 4648, section 5).\n\n"
-     "input: string, any shape, with or without = at the end.\n"
-     "Returns: string, the shape of input.\nErrors: InvalidArgumentError for other letters."},
-    string_shape, [](const OpContext& c) { return map_strings(c, decoded); });
+TAPEDECK_OP(decode_base64_op) =
+    string_row({"decode_base64",
+                {"io.decode_base64", "decode_base64"},
+                "Decodes base64 with the alphabet that has - and _ (RFC 4648, section 5).\n\n"
+                "input: string, any shape, with or without = at the end.\n"
+                "Returns: string, the shape of input.\nErrors: InvalidArgumentError for other letters."},
+               string_shape, [](const OpContext& c) { return map_strings(c, decoded); });
 
 }  // namespace tapedeck::ops

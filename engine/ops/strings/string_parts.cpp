@@ -1,4 +1,4 @@
-// Strings put together and taken apart.
+// Joining and splitting strings.
 #include <algorithm>
 
 #include "engine/ops/strings/string_row.h"
@@ -28,7 +28,7 @@ TAPEDECK_OP(string_join_op) = {
     .forward =
         [](const OpContext& c) {
           const std::string& separator = c.get<std::string>("separator");
-          allocate_output(c);  // refuses what no memory holds
+          allocate_output(c);  // throws if no memory can hold it
           std::vector<std::string> results(static_cast<std::size_t>(element_count(c.outputs[0].shape)));
           for (std::size_t k = 0; k < c.inputs.size(); ++k) {
             const std::vector<std::string_view> values = spread_strings(c, k);
@@ -40,9 +40,9 @@ TAPEDECK_OP(string_join_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
-        "Puts the strings of several tensors behind one another, element by element.\n\n"
-        "inputs: a list of string tensors of one shape; scalars stand beside every element; separator: what "
-        "stands between them.\n"
+        "Concatenates the strings of several tensors, element by element.\n\n"
+        "inputs: a list of string tensors of one shape; scalars are joined to every element; separator: the "
+        "text between them.\n"
         "Returns: string, their shape.\n"
         "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other dtypes.",
     .takes_others = true,
@@ -65,12 +65,12 @@ TensorSpecs reduce_join_shape(const OpContext& c) {
 }
 
 Tensors reduce_join_forward(const OpContext& c) {
-  allocate_output(c);  // refuses what no memory holds
+  allocate_output(c);  // throws if no memory can hold it
   const std::vector<bool> joined = axis_flags(c, "axis", c.inputs[0].shape());
   Dims order, strides;
   Shape shape;
   std::int64_t inner = 1;
-  for (const bool last : {false, true})  // what is joined goes behind
+  for (const bool last : {false, true})  // the joined axes go last
     for (int axis = 0; axis < c.inputs[0].rank(); ++axis)
       if (joined[static_cast<std::size_t>(axis)] == last) {
         shape.push_back(c.inputs[0].dim(axis));
@@ -95,7 +95,7 @@ TAPEDECK_OP(reduce_join_op) = string_row(
      {"strings.reduce_join", "reduce_join"},
      "Puts the strings along axes behind one another.\n\n"
      "input: string, any shape; axis: one or several, None for all; keepdims: keeps them with extent 1; "
-     "separator: what stands between the strings.\n"
+     "separator: the text between the strings.\n"
      "Returns: string, the shape without these axes.\n"
      "Errors: InvalidArgumentError for an axis out of range or named twice.",
      {{.name = "axis",
@@ -109,7 +109,7 @@ TAPEDECK_OP(reduce_join_op) = string_row(
 // ---- split ----
 namespace {
 
-/// As Python's bytes.split: without a separator runs of white space part the words, and none is empty.
+/// As Python's bytes.split: without a separator, runs of white space separate the words, and none is empty.
 std::vector<std::string_view> words_of(std::string_view text, std::string_view separator,
                                        std::int64_t most_splits) {
   constexpr std::string_view white = " \t\n\v\f\r";
@@ -145,7 +145,7 @@ TensorSpecs words_shape(const OpContext& c) {
   require_string(c, 0);
   if (c.inputs[0].rank() != 0)
     fail<UnimplementedError>(c.op.name, ": input has shape ", to_string(c.inputs[0].shape()),
-                             "; a scalar is split into a vector, and there are no ragged tensors for more");
+                             "; only a scalar can be split, because there are no ragged tensors");
   return {};
 }
 Tensors words_forward(const OpContext& c) {

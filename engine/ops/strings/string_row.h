@@ -16,11 +16,11 @@ void require_string(const OpContext& context, std::size_t input);
 /// The input as a list of the output's shape, to which it broadcasts.
 std::vector<std::string_view> spread_strings(const OpContext& context, std::size_t input);
 
-/// What differs between ops that make one string of each: `function` sees the bytes and the call.
+/// The parts that differ between ops that map each string to one: `function` gets the bytes and the call.
 struct StringText {
   std::string name;
   std::vector<std::string> python_names;
-  std::string doc;  ///< what it does; arguments, then "Errors: …" of its own if there are
+  std::string doc;  ///< what it does; arguments, then its own "Errors: …", if any
   std::vector<AttributeSpec> attributes = {};
 };
 OpDef string_row(StringText text, ShapeRule shape_rule, Forward forward);

@@ -1,4 +1,4 @@
-// Strings made of strings: letters, parts, patterns.
+// Ops from strings to strings: letters, substrings, patterns.
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ AttributeSpec required_text(const std::string& name) {
   return {.name = name, .kind = AttributeKind::text, .fallback = {}, .required = true};
 }
 
-/// Continuation bytes of UTF-8 begin no letter.
+/// Continuation bytes of UTF-8 do not begin a character.
 bool begins_letter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }
@@ -203,7 +203,7 @@ TAPEDECK_OP(substr_op) = {
     .vjp_formula = "none",
     .doc =
         "Parts of strings, from a place on.\n\n"
-        "input: string; pos, len: whole numbers, where the part begins (negative: from the end) and how long "
+        "input: string; pos, len: integers, where the part begins (negative: from the end) and how long "
         "it is at most; the three broadcast; unit: 'BYTE', or 'UTF8_CHAR' for code points.\n"
         "Returns: string, the broadcast shape.\n"
         "Errors: InvalidArgumentError for a pos outside of its string, or another unit.",

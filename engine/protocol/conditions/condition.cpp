@@ -263,13 +263,24 @@ bool holds(const NameTerm& term, const NameLookup& lookup) {
   const bool equality = term.comparison == Comparison::equal || term.comparison == Comparison::not_equal;
   if (!equality)
     throw NameError("The Python name \"" + (a && other ? other->name : term.name) + "\" holds a " +
-                    (a && !other ? "number" : "string") + ": strings are compared with == and != alone.");
+                    (a && !other ? "number" : "string") + ": strings can only be compared with == and !=.");
   const bool same = !a && !b && std::get<std::string>(left) == std::get<std::string>(right);
   return same == (term.comparison == Comparison::equal);
 }
 
 Verdict evaluate(const ValueTerm& term, const OpFacts& op) {
   return Comparer(term, op).verdict();
+}
+
+bool looks_at_ops(const Condition& condition) {
+  bool found = false;
+  for_each_term(condition, [&](const Condition& one) {
+    const auto* number = std::get_if<NumberTerm>(&one.term);
+    const bool line = number && number->number == Number::line;
+    found = found || !(line || std::holds_alternative<NameTerm>(one.term) ||
+                       std::holds_alternative<SeriesTerm>(one.term));
+  });
+  return found;
 }
 
 }  // namespace tapedeck::protocol

@@ -7,6 +7,7 @@
 //   op=add                    the whole of it, exactly
 //   is:failed                 forward, backward, pending, running, done, failed (or how one begins)
 //   forward backward vjp playback failed
+//   bookmarked                in the filter alone: what has a bookmark in the window
 //   shape:784  shape:(10000,784)  shape:(*,784)    an axis, or the whole shape, of any tensor of the op
 //   line:7  line:7-12  record>100  duration>1ms  bytes>1M  (line, record, duration, bytes, thread, depth)
 //   nan(out)  inf(any)  zeros(grad)                some element is NaN or infinite; all elements are 0
@@ -57,14 +58,14 @@ enum class FilterPart : std::uint8_t { any, op, kind, scope, cell, file, name, i
 struct TextTerm {
   FilterPart part = FilterPart::any;
   std::string text;    ///< folded
-  bool exact = false;  ///< the whole of the part, where * stands for anything; else it is contained
+  bool exact = false;  ///< the whole of the part, where * matches anything; else it is contained
   bool operator==(const TextTerm&) const = default;
 
   /// Whether the term looks at `where` and finds its text in it.
   bool finds(FilterPart where, std::string_view value) const;
 };
 
-enum class Flag : std::uint8_t { forward, backward, vjp, playback, failed };
+enum class Flag : std::uint8_t { forward, backward, vjp, playback, failed, bookmarked };
 
 /// A tensor with an axis of that extent, or of that shape; -1 is any extent.
 struct ShapeTerm {
@@ -192,7 +193,7 @@ struct Condition {
   bool always() const { return kind == Kind::all && parts.empty(); }
 };
 
-/// A text that is no condition: a sentence, and where.
+/// A text that is not a condition: a sentence, and where.
 struct ConditionError : std::runtime_error {
   ConditionError(std::size_t at, const std::string& sentence) : std::runtime_error(sentence), position(at) {}
   std::size_t position;  ///< in bytes
@@ -202,6 +203,8 @@ struct ConditionError : std::runtime_error {
 Condition parse_condition(std::string_view text);
 /// The same where the text only ends too early: what is missing there holds always.
 Condition parse_unfinished(std::string_view text);
+/// Something in it is there only where an op is: Python names, curves and the line itself are not.
+bool looks_at_ops(const Condition& condition);
 /// A quantity alone, as log points show: "norm(grad)". Throws ConditionError.
 Quantity parse_quantity(std::string_view text);
 
@@ -255,6 +258,9 @@ struct OpFacts {
 /// Throws what `op.name` throws, and NameError where the name holds no number.
 Verdict evaluate(const ValueTerm& term, const OpFacts& op);
 
+/// Where it asks for bookmarks, which only ops that ran have: the error for all but filters.
+std::optional<ConditionError> bookmarks_error(const Condition& condition);
+
 /// What may be written in a condition, for completion and for error messages.
 std::span<const std::string_view> part_names();      ///< "op" …
 std::span<const std::string_view> number_names();    ///< "record" …
@@ -266,7 +272,7 @@ std::span<const std::string_view> property_names();  ///< "shape" …
 std::string folded(std::string_view text);
 /// Of one element, by the name's bits: "bfloat16" 2; 1 for a name without.
 std::uint64_t bytes_of_dtype(std::string_view name);
-/// Whether all of `text` is what `pattern` says, where * stands for anything. Both folded.
+/// Whether all of `text` matches `pattern`, where * matches anything. Both folded.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 }  // namespace tapedeck::protocol

@@ -13,7 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 12> parts{"op", "kind",  "scope", "cell",   "file",  "name",
                                                  "is", "dtype", "reads", "writes", "shape", "line"};
 constexpr std::array<std::string_view, 6> numbers{"record", "line", "duration", "bytes", "thread", "depth"};
-constexpr std::array<std::string_view, 5> flags{"forward", "backward", "vjp", "playback", "failed"};
+constexpr std::array<std::string_view, 6> flags{"forward",  "backward", "vjp",
+                                                "playback", "failed",   "bookmarked"};
 constexpr std::array<std::string_view, 9> functions{"nan",  "inf", "zeros", "max",      "min",
                                                     "mean", "sum", "norm",  "deviation"};
 constexpr std::array<std::string_view, 5> properties{"size", "bytes", "rank", "shape", "dtype"};
@@ -35,6 +36,17 @@ std::span<const std::string_view> function_names() {
 }
 std::span<const std::string_view> property_names() {
   return properties;
+}
+
+std::optional<ConditionError> bookmarks_error(const Condition& condition) {
+  std::optional<ConditionError> error;
+  for_each_term(condition, [&](const Condition& leaf) {
+    if (const auto* flag = std::get_if<Flag>(&leaf.term); flag && *flag == Flag::bookmarked && !error)
+      error.emplace(
+          leaf.position,
+          "\"bookmarked\" is for the filter of Ops: bookmarks are set in the window, on ops that ran.");
+  });
+  return error;
 }
 
 namespace detail {

@@ -35,7 +35,7 @@ bool takes_remainder(std::string_view text, std::size_t at) {
 Condition ConditionParser::whole() {
   Condition condition = either();
   skip_spaces();
-  if (at_ < text_.size()) fail(at_, "There is no parenthesis that this one closes.");
+  if (at_ < text_.size()) fail(at_, "This parenthesis closes nothing.");
   number_terms(condition);
   return condition;
 }
@@ -149,7 +149,7 @@ Condition ConditionParser::named(std::size_t from, std::string_view name) {
     // "W:0" is the name of a variable.
     if (!is_digit(second) && second != '\0' && !is_space(second) && name.size() > 1)
       fail(from, "There is no part \"" + std::string(name) + "\"; there are " + listed(part_names()) +
-                     ". Quotes make a word of it.");
+                     ". Quotes turn it into a word.");
     return word_term(from);
   }
   if (next == '(') {

@@ -1,4 +1,4 @@
-// The letters of a condition's text: where the parser stands in it, and what it takes there.
+// The characters of a condition's text: the parser's position, and what it reads there.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ inline bool is_letter(char c) {
 
 class ConditionReader {
  protected:
-  /// `unfinished`: somebody still types, and what is missing at the end is no error.
+  /// `unfinished`: the user is still typing, and what is missing at the end is not an error.
   ConditionReader(std::string_view text, bool unfinished) : text_(text), unfinished_(unfinished) {}
 
   [[noreturn]] static void fail(std::size_t at, const std::string& sentence);
@@ -35,7 +35,7 @@ class ConditionReader {
   std::string_view identifier_at(std::size_t from) const;
   /// A word of the language alone, such as "and".
   bool take_keyword(std::string_view keyword);
-  /// A word without its quotes; `at_` moves behind it. Quotes open at the word's begin alone.
+  /// A word without its quotes; `at_` moves behind it. Quotes open at the word's start alone.
   std::string word();
   std::optional<Comparison> comparison();
   double number();

@@ -88,7 +88,7 @@ Condition ConditionParser::shape_term(std::size_t from) {
   const double extent = number();
   if (!(extent < 0x1p63)) fail(from, "This extent is too large.");
   if (extent != static_cast<double>(static_cast<std::int64_t>(extent)))
-    fail(from, "An extent is a whole number.");
+    fail(from, "An extent is an integer.");
   return term_of(ShapeTerm{{static_cast<std::int64_t>(extent)}, false}, from);
 }
 
@@ -154,7 +154,8 @@ void ConditionParser::check_name(std::size_t from, std::string_view name) const 
   const bool is_part = place_of(part_names(), known).has_value();
   const bool keyword = known == "and" || known == "or" || known == "not";
   if (name == "True" || name == "False" || name == "None")
-    fail(from, std::string(name) + " is no name of a variable: a comparison begins with one, warm == True.");
+    fail(from,
+         std::string(name) + " is not the name of a variable: a comparison begins with one, warm == True.");
   if (is_part || keyword || place_of(flag_names(), known) || place_of(number_names(), known) ||
       place_of(function_names(), known) || target_named(name))
     fail(from, "\"" + std::string(name) + "\" has a meaning of its own in conditions" +
@@ -171,7 +172,7 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
   if (here() == '%') {
     ++at_;
     term.modulus = number();
-    if (*term.modulus == 0) fail(from, "The remainder of a division by 0.");
+    if (*term.modulus == 0) fail(from, "The divisor must not be 0.");
   }
   const auto sign = comparison();
   if (!sign) missing("A comparison is missing: " + std::string(name) + " % 100 == 0.");
@@ -196,7 +197,7 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
     else
       missing("A closing quote is missing.");
     if (term.comparison != Comparison::equal && term.comparison != Comparison::not_equal)
-      fail(from, "Strings are compared with == and != alone.");
+      fail(from, "Strings can only be compared with == and !=.");
     if (term.modulus) fail(from, "A remainder is compared with a number.");
     term.right = std::move(text);
   } else if (other == "True" || other == "False") {
@@ -223,8 +224,7 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
     check_name(place, other);
     at_ += other.size();
     if (!over() && !is_space(here()) && here() != ')')
-      fail(at_,
-           "What a Python name is compared with is a number, a string, True, False, a name or a quantity.");
+      fail(at_, "A Python name can be compared with a number, a string, True, False, a name or a quantity.");
     term.right = PythonName{std::string(other)};
   }
   return term_of(std::move(term), from);

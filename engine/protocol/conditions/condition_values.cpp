@@ -125,8 +125,7 @@ Operand ConditionParser::operand(const Quantity& left) {
   const double value = number();
   if (here() == '%') {
     ++at_;
-    if (left.measure > Measure::zeros)
-      fail(before, "A share of the elements goes with nan, inf and zeros alone.");
+    if (left.measure > Measure::zeros) fail(before, "A percentage of the elements needs nan, inf or zeros.");
     return Share{value};
   }
   const std::size_t after = at_;

@@ -97,7 +97,7 @@ class ClauseCheck {
       if (const auto* text = std::get_if<TextTerm>(literal.term); text && !literal.negated) take(*text);
     }
     if (forward_ && !backward_.empty()) return backward_ + " never runs forward.";
-    if (vjp_ && playback_) return "A VJP is no playback.";
+    if (vjp_ && playback_) return "A VJP is not a playback.";
     if (vjp_ && not_vjp_) return "It asks for VJPs and for none.";
     for (const auto& [number, interval] : numbers_)
       if (interval.empty())
@@ -138,6 +138,7 @@ class ClauseCheck {
         }
         return;
       case Flag::failed:
+      case Flag::bookmarked:
         return;
     }
   }

@@ -1,4 +1,4 @@
-// TensorFlow 1.5's execution callbacks: Python is told of each op that has run.
+// TensorFlow 1.5's execution callbacks: Python functions that are called after each op.
 #include "engine/ops/core/front_observer.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/lockstep_module.h"
@@ -11,7 +11,7 @@ namespace {
 
 class ExecutionCallback final : public FrontObserver {
  public:
-  /// nullptr: nobody is told. Guarded by Python's lock.
+  /// nullptr: no callback. Guarded by Python's lock.
   void set(PyObject* callback) {
     if (!callback_ && callback) add_front_observer(*this);
     if (callback_ && !callback) remove_front_observer(*this);
@@ -65,8 +65,8 @@ void bind_callbacks(py::module_& module) {
       "_set_execution_callback",
       [](const py::handle callback) { observer->set(callback.is_none() ? nullptr : callback.ptr()); },
       py::arg("callback"),
-      "Called with op, attributes, inputs and outputs of each op that has run, on its thread; None: nobody "
-      "is.");
+      "Called with op, attributes, inputs and outputs of each op that has run, on its thread; None: no "
+      "callback.");
 }
 
 }  // namespace tapedeck::python

@@ -39,7 +39,7 @@ void translate_file_errors() {
   });
 }
 
-/// As the file system has it: bytes that are no UTF-8 too.
+/// As the file system has it: bytes that are not UTF-8 too.
 std::string path_of(const py::handle path) {
   PyObject* bytes = nullptr;
   if (!PyUnicode_FSConverter(path.ptr(), &bytes)) throw py::error_already_set();
@@ -52,7 +52,7 @@ std::string text_of(const py::handle text, const char* what) {
   if (letters) return {letters, static_cast<std::size_t>(size)};
   PyErr_Clear();
   fail<InvalidArgumentError>("write_safetensors: ", what, " is ", short_repr(text.ptr()),
-                             "; needs a text in UTF-8");
+                             "; needs a string in UTF-8");
 }
 
 data::Metadata metadata_of(const py::dict& given) {

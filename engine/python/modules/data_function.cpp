@@ -156,7 +156,7 @@ data::Element element_from_python(const py::handle& leaves) {
     else if (py::isinstance<DatasetHandle>(leaf))
       element.emplace_back(leaf.cast<const DatasetHandle&>().dataset);
     else
-      fail<TypeMismatchError>("data set: ", short_repr(leaf.ptr()), " is no tensor and no Dataset");
+      fail<TypeMismatchError>("data set: ", short_repr(leaf.ptr()), " is neither a tensor nor a Dataset");
   }
   return element;
 }

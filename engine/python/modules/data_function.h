@@ -29,7 +29,7 @@ py::list to_python(const data::Element& element);
 /// Tensors come to the CPU. TypeMismatchError for a leaf that is neither tensor nor data set.
 data::Element element_from_python(const py::handle& leaves);
 
-/// In a catch block without Python's lock held no longer: sets the Python exception that stands for a
+/// To be called in a catch block that holds Python's lock again: sets the Python exception for a
 /// StageFailure. The original's class is kept, its text follows the stage and the element, and it is the new
 /// one's __cause__.
 void set_stage_error(const data::StageFailure& failure) noexcept;

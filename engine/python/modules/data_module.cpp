@@ -141,7 +141,7 @@ Tensors tensors_of(const py::sequence& objects) {
   Tensors tensors;
   for (const py::handle object : objects) {
     if (!is_tensor(object.ptr()))
-      fail<TypeMismatchError>("data set: ", short_repr(object.ptr()), " is no tensor");
+      fail<TypeMismatchError>("data set: ", short_repr(object.ptr()), " is not a tensor");
     tensors.push_back(tensor_of(object.ptr()).on_host());
   }
   return tensors;

@@ -32,7 +32,7 @@ struct Session {
   std::unique_ptr<Inspector> inspector;
   std::unique_ptr<debug::DebugServer> server;
   std::string socket;           ///< the path of the server's
-  bool while_attended = false;  ///< it records only while somebody looks
+  bool while_attended = false;  ///< it records only while a client is connected
 };
 
 Session& session() {
@@ -104,13 +104,13 @@ void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budg
   }
 }
 
-/// The child is another program, which nobody looks at. Whoever looks at this one hears of it.
+/// No client debugs the child; clients of this process are notified.
 void tell_of_fork() {
   Session& here = session();
   if (!here.server || !here.while_attended) return;
   if (here.recorder->recording())
     here.server->tell(
-        "The program made a copy of itself (fork): the copy runs on without being looked at, this one stays "
+        "The program made a copy of itself (fork): the copy runs on without a debugger, this one stays "
         "attached.");
 }
 
@@ -234,10 +234,11 @@ void bind_session(py::module_& debug) {
             "Records from now on, and serves the debug protocol at `endpoint` (\"ipc:///folder/name\", the "
             "folder of "
             "mode 0700). `key` signs the messages. `budget_bytes`: for values that are held. "
-            "`while_attended`: records only while somebody is connected; files are told as cells then, named "
-            "by their paths. RuntimeError "
+            "`while_attended`: records only while a client is connected; files are reported as cells then, "
+            "named by "
+            "their paths. RuntimeError "
             "where the "
-            "endpoint can not be used, ValueError where a recorder is attached already.");
+            "endpoint cannot be used, ValueError where a recorder is attached already.");
   debug.def(
       "attach",
       [](std::uint64_t budget_bytes, bool keep_values, bool files_are_cells) {
@@ -246,14 +247,13 @@ void bind_session(py::module_& debug) {
       },
       py::arg("budget_bytes") = default_budget, py::arg("keep_values") = true,
       py::arg("files_are_cells") = false,
-      "Records from now on, without a server. keep_values False: records alone, whose values can not be "
-      "looked at. files_are_cells: for a program without cells, whose files are told as such.");
+      "Records from now on, without a server. keep_values False: records alone, whose values cannot be "
+      "looked at. files_are_cells: for a program without cells, whose files are reported as cells.");
   debug.def(
       "end_with_gpu", [](int descriptor) { debug::end_with_gpu(recorder(), descriptor); },
       py::arg("descriptor"),
-      "Once a GPU is lost the process ends by itself, when the cell that found out has ended; its last words "
-      "go "
-      "to the file descriptor. ValueError where nothing records.");
+      "Once a GPU is lost the process ends by itself, when the cell that found out has ended, and writes a "
+      "message to the file descriptor. ValueError where nothing records.");
   debug.def("stop", &stop, "Ends the server and the recording; does nothing where there is none.");
   debug.def(
       "attached", [] { return session().recorder != nullptr; },
@@ -265,7 +265,7 @@ void bind_session(py::module_& debug) {
   debug.def("end_cell", &end_cell, py::arg("failed") = false, "The running cell ended, or failed.");
 }
 
-/// A server that records only while somebody looks does so from here on whoever comes or goes.
+/// A server that records only while a client is connected records always from here on.
 void keep_recording() {
   Recorder& here = recorder();
   debug::DebugServer* const server = session().server.get();
@@ -326,7 +326,7 @@ void bind_recording(py::module_& debug) {
       "set_recording", [](bool on) { recorder().set_recording(on); }, py::arg("on"),
       "Off: ops are not recorded, do not stop at the gate, and cost what they cost without a recorder.");
   debug.def("keep_recording", &keep_recording,
-            "Records from now on, also where the recording would end with whoever is attached.");
+            "Records from now on, even after the last client disconnects.");
   debug.def(
       "recording", [] { return session().recorder && session().recorder->recording(); },
       "True while ops are recorded.");
@@ -343,7 +343,7 @@ void bind_stops(py::module_& debug) {
       "set_breakpoints", &set_breakpoints, py::arg("breakpoints"),
       "Breakpoints from now on: dicts with kind (\"line\", \"op\", \"read\", \"write\", \"cell\", "
       "\"exception\", \"playback\", \"vjp\", \"condition\"), cell, line, target, condition, from_hit, "
-      "action (\"stop\", \"log\", \"point\") and text. Returns a sentence for each that can not work, else "
+      "action (\"stop\", \"log\", \"point\") and text. Returns a sentence for each that cannot work, else "
       "None.");
   debug.def(
       "breakpoint_hits",

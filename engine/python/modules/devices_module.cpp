@@ -25,8 +25,8 @@ Device checked_device(const std::string& name) {
   return device;
 }
 
-/// `name` in the place of the thread's tf.device, as its name; None: none. `soft`: for a GPU that is not
-/// there stands the first one, and the CPU where there is none. Returns the one before.
+/// `name` in the place of the thread's tf.device, as its name; None: none. `soft`: a missing GPU is replaced
+/// by the first one, or by the CPU where there is none. Returns the one before.
 py::object enter_device(const std::optional<std::string>& name, bool soft) {
   std::optional<Device> device;
   if (name) {

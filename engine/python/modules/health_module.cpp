@@ -73,7 +73,7 @@ py::list findings(Recorder& recorder, std::uint32_t steps) {
     CancelFlag cancel{false};
     const auto find = [&](std::uint64_t id) { return find_value(recorder, id).value.on_host(); };
     while (steps > 0 && !signalled && !read->sample({steps, slice_ms}, find, &cancel).complete) {
-      // Somebody else may sample: that is waited for.
+      // Another thread may be sampling: wait for it.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       const py::gil_scoped_acquire locked;
       signalled = PyErr_CheckSignals() != 0;
@@ -108,14 +108,14 @@ void bind_health(py::module_& debug, Recorder& (*recorder)()) {
   debug.def(
       "health", [recorder](std::uint32_t live_ms) { return health(recorder(), live_ms); },
       py::arg("live_ms") = 0,
-      "How gradients, weights and activations of the newest run stand: a dict of the numbers of steps that "
+      "Gradients, weights and activations of the newest run: a dict of the numbers of steps that "
       "ran "
       "and that were sampled, and rows with the newest samples. live_ms: steps are sampled while they run "
       "for so long.");
   debug.def(
       "health_findings", [recorder](std::uint32_t steps) { return findings(recorder(), steps); },
       py::arg("steps") = 40,
-      "What is wrong, a list of dicts, the gravest first. steps: so many, spread over the run, are "
+      "The findings, a list of dicts, the most severe first. steps: so many, spread over the run, are "
       "recomputed before where they were not sampled.");
 }
 

@@ -6,7 +6,7 @@
 
 namespace tapedeck::python {
 
-/// `recorder`: that of the process; throws ValueError where nobody records.
+/// `recorder`: that of the process; throws ValueError where nothing records.
 void bind_health(py::module_& debug, Recorder& (*recorder)());
 /// Before the recorder goes.
 void forget_health();

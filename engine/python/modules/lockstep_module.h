@@ -1,4 +1,4 @@
-// tf.debugging.lockstep, and TensorFlow 1.5's execution callbacks: what stands in front of the recorder.
+// tf.debugging.lockstep, and TensorFlow 1.5's execution callbacks: observers in front of the recorder.
 #pragma once
 
 #include "engine/python/python.h"

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "engine/python/descent.h"
 #include "engine/python/errors.h"
+#include "engine/python/recursion_guard.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tape/forward.h"
@@ -120,7 +120,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 int clear(PyObject* self) {
-  if (auto& tape = object_of(self).tape) tape->reset();  // nobody reaches it, so it is not played
+  if (auto& tape = object_of(self).tape) tape->reset();  // nothing references it, so it is not played
   return 0;
 }
 
@@ -156,7 +156,7 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
     return none();
   });
 }
-/// As in TensorFlow what can have no gradient is let pass.
+/// As in TensorFlow, values that can have no gradient are ignored.
 void warn_of(DType dtype) {
   if (has_gradients(dtype)) return;
   const std::string text = "watch: what is of dtype " + std::string(dtype_name(dtype)) +
@@ -167,7 +167,7 @@ void warn_of(DType dtype) {
 /// Lists, tuples and dicts: what tapedeck.nest goes into.
 void watch_all(Tape& tape, PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object)) {
-    const Descent descent;
+    const RecursionGuard guard;
     const py::object items =
         PyDict_Check(object) ? checked(PyDict_Values(object)) : py::reinterpret_borrow<py::object>(object);
     for (const py::handle item : items) watch_all(tape, item.ptr());
@@ -186,7 +186,7 @@ PyObject* watch(PyObject* self, PyObject* tensor) {
   });
 }
 
-/// None stands for an undefined tensor.
+/// None is an undefined tensor.
 Tensors cotangents_of(const py::sequence& objects, std::span<const Tensor> targets) {
   if (objects.size() != targets.size())
     fail<InvalidArgumentError>("gradient: ", objects.size(), " output_gradients for ", targets.size(),

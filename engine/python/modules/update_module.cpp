@@ -15,7 +15,7 @@ std::vector<Variable> step_targets_of(const py::handle tuple) {
   std::vector<Variable> targets;
   for (const py::handle target : py::reinterpret_borrow<py::sequence>(tuple)) {
     if (!is_variable(target.ptr()))
-      fail<TypeMismatchError>("apply_gradients: ", short_repr(target.ptr()), " is no variable");
+      fail<TypeMismatchError>("apply_gradients: ", short_repr(target.ptr()), " is not a variable");
     targets.push_back(variable_of(target.ptr()));
   }
   return targets;

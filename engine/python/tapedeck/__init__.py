@@ -1,7 +1,7 @@
 """Tapedeck's eager tensor engine, in TensorFlow eager's shape: `import tapedeck as tf`, `from tapedeck import tfe`.
 
-Names come from the rows of the engine's registry (tf.matmul, tf.math.log, …) and from `@public`, which stands where what they name
-is defined; namespaces.py puts both in place.
+Names come from the rows of the engine's registry (tf.matmul, tf.math.log, …) and from `@public`, which marks each
+definition; namespaces.py puts both in place.
 """
 import os as _os
 

@@ -20,14 +20,14 @@ _KINDS = {errno.ENOENT: "NotFoundError", errno.EEXIST: "AlreadyExistsError", err
 
 
 def _path(what, value):
-    """A path, of text, bytes, a path object or a string tensor. TypeMismatchError for others: the system takes whole numbers for open
+    """A path, of text, bytes, a path object or a string tensor. TypeMismatchError for others: the system takes integers for open
     files, and would close them."""
     if hasattr(value, "numpy"):
         value = value.numpy()
     try:
         return os.fspath(value)
     except TypeError:
-        raise errors.TypeMismatchError(f"{what}: {shown(value)} is no path") from None
+        raise errors.TypeMismatchError(f"{what}: {shown(value)} is not a path") from None
 
 
 @contextlib.contextmanager
@@ -73,15 +73,15 @@ class GFile:
         return self._mode
 
     def read(self, n=-1):
-        """n characters, or bytes; all that follow for −1."""
+        """Reads n characters, or bytes in a binary mode; the rest of the file for −1."""
         return self._opened_for("r+", "reading").read(n)
 
     def readline(self):
-        """The next line with its end; empty at the end of the file."""
+        """Reads the next line, including its line end; empty at the end of the file."""
         return self._opened_for("r+", "reading").readline()
 
     def readlines(self):
-        """The lines that follow, as a list."""
+        """Reads the remaining lines, as a list."""
         return self._opened_for("r+", "reading").readlines()
 
     def write(self, file_content):
@@ -102,7 +102,7 @@ class GFile:
         return stat(self._name).length
 
     def flush(self):
-        """Hands what was written to the system."""
+        """Flushes buffered data to the operating system."""
         if self._file is not None:
             self._file.flush()
 
@@ -129,7 +129,7 @@ class GFile:
 
 @public("gfile.exists")
 def exists(path):
-    """Whether there is a file or a folder of that path."""
+    """True if a file or a folder of that path exists."""
     return os.path.exists(_path("exists", path))
 
 
@@ -141,13 +141,13 @@ def isdir(path):
 
 @public("gfile.join")
 def join(path, *paths):
-    """The paths as one."""
+    """Joins path components."""
     return os.path.join(*(_path("join", each) for each in (path, *paths)))
 
 
 @public("gfile.listdir")
 def listdir(path):
-    """The names in the folder, as a list."""
+    """The names of the folder's entries, as a list."""
     path = _path("listdir", path)
     with _named("listdir", path):
         return os.listdir(path)
@@ -155,7 +155,7 @@ def listdir(path):
 
 @public("gfile.glob")
 def glob(pattern):
-    """The paths that fit the pattern, or one of a list of patterns, in order."""
+    """The paths that match the pattern, or any of a list of patterns, sorted."""
     one = isinstance(pattern, (str, bytes, os.PathLike)) or getattr(pattern, "ndim", 1) == 0 or not hasattr(pattern, "__iter__")
     patterns = [pattern] if one else pattern
     return [path for each in patterns for path in sorted(_glob.glob(_path("glob", each)))]
@@ -163,7 +163,7 @@ def glob(pattern):
 
 @public("gfile.mkdir")
 def mkdir(path):
-    """Makes the folder, where it is not there yet. Its parent must be there."""
+    """Creates the folder unless it exists. Its parent must exist."""
     path = _path("mkdir", path)
     with _named("mkdir", path), contextlib.suppress(FileExistsError):
         os.mkdir(path)
@@ -171,7 +171,7 @@ def mkdir(path):
 
 @public("gfile.makedirs")
 def makedirs(path):
-    """Makes the folder and those around it that are missing."""
+    """Creates the folder and its missing parents."""
     path = _path("makedirs", path)
     with _named("makedirs", path):
         os.makedirs(path, exist_ok=True)
@@ -187,7 +187,7 @@ def remove(path):
 
 @public("gfile.rmtree")
 def rmtree(path):
-    """Removes the folder and all that is in it."""
+    """Removes the folder and its contents."""
     path = _path("rmtree", path)
     with _named("rmtree", path):
         shutil.rmtree(path)
@@ -195,7 +195,7 @@ def rmtree(path):
 
 @public("gfile.copy")
 def copy(src, dst, overwrite=False):
-    """Copies the file src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    """Copies the file src to dst. AlreadyExistsError if dst exists and overwrite is False."""
     src, dst = _path("copy", src), _path("copy", dst)
     if not overwrite and os.path.exists(dst):
         raise errors.AlreadyExistsError(f"copy: {os.fspath(dst)} exists; overwrite is False")
@@ -205,7 +205,7 @@ def copy(src, dst, overwrite=False):
 
 @public("gfile.rename")
 def rename(src, dst, overwrite=False):
-    """Renames src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    """Renames src to dst. AlreadyExistsError if dst exists and overwrite is False."""
     src, dst = _path("rename", src), _path("rename", dst)
     if not overwrite and os.path.exists(dst):
         raise errors.AlreadyExistsError(f"rename: {os.fspath(dst)} exists; overwrite is False")
@@ -215,7 +215,7 @@ def rename(src, dst, overwrite=False):
 
 @public("gfile.stat")
 def stat(path):
-    """A FileStatistics of the file or folder. NotFoundError where there is none."""
+    """The FileStatistics of the file or folder. NotFoundError if it does not exist."""
     path = _path("stat", path)
     with _named("stat", path):
         found = os.stat(path)

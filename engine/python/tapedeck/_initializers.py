@@ -1,5 +1,5 @@
-"""Functions of a shape that give a variable's first value. With a seed, a whole number, an initializer gives the same values for
-the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
+"""Initializers: functions of a shape that return a variable's initial value. With a seed, an integer, an initializer gives the same values
+for the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
 import inspect as _inspect
 import math as _math
 from operator import index as _index
@@ -22,7 +22,7 @@ class Initializer:
     tf.keras.backend.floatx().
 
     Errors: InvalidArgumentError for a negative extent; TypeError for a dtype that it cannot give, and a seed or a shape that is no
-    whole number.
+    integer.
     """
 
     def __init__(self, **arguments):
@@ -30,7 +30,7 @@ class Initializer:
         self._arguments = arguments
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__()")
 
     def _dtype(self, dtype):
         dtype = self.dtype if dtype is None else dtype
@@ -43,7 +43,7 @@ class Initializer:
         try:
             seed = _index(self.seed)
         except TypeError:
-            raise _engine.TypeMismatchError(f"{type(self).__name__}: seed is {self.seed!r}; needs a whole number or None") from None
+            raise _engine.TypeMismatchError(f"{type(self).__name__}: seed is {self.seed!r}; needs an integer or None") from None
         with _place_of_seed(seed):
             return function(extents, first, second, dtype)
 
@@ -52,10 +52,10 @@ class Initializer:
         try:
             return [_index(extent) for extent in _np.asarray(shape, None if _np.size(shape) else _np.int64).reshape(-1)]
         except TypeError:
-            raise _engine.TypeMismatchError(f"{type(self).__name__}: shape is {shape!r}; needs whole numbers") from None
+            raise _engine.TypeMismatchError(f"{type(self).__name__}: shape is {shape!r}; needs integers") from None
 
     def get_config(self):
-        """The arguments that it was made with, by name."""
+        """The constructor's arguments by name, a dict."""
         own = _inspect.signature(type(self)).parameters
         config = {name: value for name, value in getattr(self, "_arguments", {}).items() if name in own}
         if "dtype" in config:
@@ -64,7 +64,7 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config):
-        """The initializer of these arguments."""
+        """An initializer with these arguments."""
         return cls(**config)
 
 
@@ -82,7 +82,7 @@ class Constant(Initializer):
 
 @public("initializers.Zeros", "keras.initializers.Zeros", "initializers.zeros", "zeros_initializer", "keras.initializers.zeros")
 class Zeros(Initializer):
-    """Every element is 0."""
+    """All elements are 0."""
 
     def __init__(self, dtype=None):
         super().__init__(dtype=dtype)
@@ -93,7 +93,7 @@ class Zeros(Initializer):
 
 @public("initializers.Ones", "keras.initializers.Ones", "initializers.ones", "ones_initializer", "keras.initializers.ones")
 class Ones(Initializer):
-    """Every element is 1."""
+    """All elements are 1."""
 
     def __init__(self, dtype=None):
         super().__init__(dtype=dtype)
@@ -147,7 +147,7 @@ _TRUNCATED = .87962566103423978  # the standard deviation of the standard normal
 
 
 def _number(cls, argument, value):
-    """The value as a number of Python's."""
+    """The value as a Python number."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -249,7 +249,7 @@ class Orthogonal(Initializer):
     """gain times a random matrix whose columns, or rows where these are fewer, are orthonormal (Saxe, McClelland and Ganguli
     2013, https://arxiv.org/abs/1312.6120). The axes before the last one are the rows.
 
-    Errors: InvalidArgumentError for fewer than two axes and a gain that is no number; TypeError for a dtype that is not floating.
+    Errors: InvalidArgumentError for fewer than two axes and a gain that is not a number; TypeError for a dtype that is not floating.
     """
 
     def __init__(self, gain=1.0, seed=None, dtype=None):
@@ -271,7 +271,7 @@ class Orthogonal(Initializer):
 class Identity(Initializer):
     """gain times the identity matrix, of whatever extents.
 
-    Errors: InvalidArgumentError for a shape that is none of a matrix, and a gain that is no number.
+    Errors: InvalidArgumentError for a shape that is none of a matrix, and a gain that is not a number.
     """
 
     def __init__(self, gain=1.0, dtype=None):
@@ -304,7 +304,7 @@ _CLASSES = {
 
 @public("initializers.serialize", "keras.initializers.serialize")
 def serialize(initializer):
-    """What get() makes the same initializer of: {"class_name", "config"}, or the name of a function."""
+    """A serialized initializer, which get() accepts: {"class_name", "config"}, or the name of a function."""
     return _named_objects.serialize(initializer)
 
 
@@ -319,12 +319,12 @@ def deserialize(config, custom_objects=None):
 
 @public("initializers.get", "keras.initializers.get")
 def get(identifier):
-    """An initializer by what names it.
+    """Returns an initializer from an identifier.
 
     identifier: a name ('glorot_uniform', 'GlorotUniform'), a dict of class_name and config, a class, an initializer or another
     function of a shape, or None.
     Returns: the initializer; None for None.
-    Errors: InvalidArgumentError for a name that none has and a dict without one, TypeError for something else.
+    Errors: InvalidArgumentError for an unknown name and a dict without class_name, TypeError for any other type.
     """
     config = {}
     if isinstance(identifier, dict):

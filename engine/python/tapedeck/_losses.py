@@ -14,7 +14,7 @@ _BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
 
 @public("losses.Reduction")
 class Reduction:
-    """What becomes of the weighted losses: they stay (NONE), or their SUM is divided by the sum of the weights (MEAN), by the
+    """How weighted losses are reduced: not at all (NONE), or their SUM is divided by the sum of the weights (MEAN), by the
     number of losses (SUM_OVER_BATCH_SIZE), or by the number of those whose weight is not 0 (SUM_BY_NONZERO_WEIGHTS)."""
 
     NONE = "none"
@@ -30,7 +30,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key):
-        """ValueError for what is none of them."""
+        """ValueError for any other value."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key!r}; must be one of {', '.join(map(repr, sorted(set(cls.all()))))}")
 
@@ -112,7 +112,7 @@ def _reduced(function, losses, weights, reduction):
 def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """Losses, weighed and reduced.
 
-    losses: (batch, …), whole numbers become float32; weights: one number, or as many axes as losses, and on each 1 or the same
+    losses: (batch, …), integers become float32; weights: one number, or as many axes as losses, and on each 1 or the same
     extent; loss_collection changes nothing, as in TensorFlow's eager execution.
     Returns: the dtype of losses; a scalar, 0 where nothing counts; for Reduction.NONE the shape of losses.
     Errors: InvalidArgumentError for weights that do not fit; ValueError for another reduction.
@@ -252,7 +252,7 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """tf.nn.sparse_softmax_cross_entropy_with_logits, weighed and reduced as compute_weighted_loss does.
 
-    labels: whole numbers in [0, classes), of the shape of logits without the last axis, or with extent 1 there; so are weights.
+    labels: integers in [0, classes), of the shape of logits without the last axis, or with extent 1 there; so are weights.
     """
     for name, value in (("labels", labels), ("logits", logits)):
         if value is None:

@@ -12,12 +12,12 @@ from tapedeck._core.public import public
 def _extents(function, fft_length, axes):
     extents = integers(fft_length, "fft_length")
     if len(extents) != axes or min(extents) < 1:
-        raise InvalidArgumentError(f"{function}: fft_length is {fft_length!r}; needs {axes} whole numbers above 0")
+        raise InvalidArgumentError(f"{function}: fft_length is {fft_length!r}; needs {axes} integers above 0")
     return extents
 
 
 def _sized(x, axis, extent):
-    """The beginning of an axis, or the axis with zeros behind it."""
+    """The beginning of an axis, or the axis with zeros after it."""
     own = x.shape[axis]
     if own > extent:
         return op("slice")(x, [0] * x.ndim, [extent if i == axis % x.ndim else n for i, n in enumerate(x.shape)])
@@ -123,7 +123,7 @@ def _shifted(x, axes, direction):
 
 @public("signal.fftshift", in_errors=True)
 def fftshift(x, axes=None, name=None):
-    """Puts the zero frequency into the middle of the axes.
+    """Moves the zero frequency to the center of the axes.
 
     x: any dtype; axes: which, None for all. Returns: dtype and shape of x. Errors: InvalidArgumentError for an axis out of range.
     """
@@ -142,7 +142,7 @@ def _window(function, window_length, dtype, values):
         raise _engine.TypeMismatchError(f"{function}: dtype is {kind.name}; needs a floating dtype")
     length = one_integer(window_length, "window_length")
     if length < 0:
-        raise InvalidArgumentError(f"{function}: window_length is {length}; may not be below 0")
+        raise InvalidArgumentError(f"{function}: window_length is {length}; must not be negative")
     require_memory(f"{function}: a window of {length} numbers", length, dtypes.float64)
     return op("cast")(tensor(values(length) if length > 1 else np.ones(length)), kind)
 
@@ -194,7 +194,7 @@ def _steps(function, **numbers):
 
 @public("signal.frame", in_errors=True)
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
-    """Pieces of an axis that may overlap.
+    """Splits an axis into frames, which may overlap.
 
     signal: any dtype, at least one axis; frame_length: of each piece; frame_step: from one's beginning to the next one's; pad_end:
     pieces that begin inside of the signal and end beyond it are filled with pad_value, else left out; axis: which.

@@ -10,7 +10,7 @@ from tapedeck._core.public import public
 
 @public("strings.split")
 def split(input=None, sep=None, maxsplit=-1, name=None, source=None):
-    """The words of a string.
+    """Splits a string into words.
 
     input: a string scalar (source in TensorFlow 1); sep: what parts the words, None or "" for runs of white space; maxsplit:
     how many cuts at most, -1 for all.
@@ -28,7 +28,7 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
     template: a str; inputs: a tensor, or a list of as many as there are placeholders; summarize: how many elements are shown
     from either end of each axis, -1 for all.
     Errors: InvalidArgumentError (a ValueError) where their numbers differ, and for an empty placeholder; TypeError for a template that
-    is no text.
+    is not a string.
     """
     template, placeholder = text(template, "strings.format: template"), text(placeholder, "strings.format: placeholder")
     if not placeholder:
@@ -53,13 +53,13 @@ def _in_case(op, change, texts, encoding):
 
 @public("strings.lower", row="string_lower")
 def lower(input, encoding="", name=None):
-    """Small letters in place of capital ones. encoding may be "utf-8": the letters of Unicode; bytes that are no UTF-8 become
+    """Converts upper-case letters to lower case. encoding may be "utf-8": the letters of Unicode; bytes that are not UTF-8 become
     U+FFFD then."""
     return _in_case("string_lower", str.lower, input, encoding)
 
 
 @public("strings.upper", row="string_upper")
 def upper(input, encoding="", name=None):
-    """Capital letters in place of small ones. encoding may be "utf-8": the letters of Unicode, two for one where it is written so,
-    as SS for ß; bytes that are no UTF-8 become U+FFFD then."""
+    """Converts lower-case letters to upper case. encoding may be "utf-8": the letters of Unicode, two for one where it is written so,
+    as SS for ß; bytes that are not UTF-8 become U+FFFD then."""
     return _in_case("string_upper", str.upper, input, encoding)

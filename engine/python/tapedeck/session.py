@@ -4,7 +4,7 @@
     python -m tapedeck.session --install-kernelspec        makes "Tapedeck (Python)" known to Jupyter
            [--prefix FOLDER]                               (for the user, or below FOLDER)
 
-By its path, not with -m: that would look for the package in the notebook's folder first. A folder may be anybody's: a numpy.py or
+By its path, not with -m: that would look for the package in the notebook's folder first. The folder is untrusted: a numpy.py or
 tapedeck.py in it must not run because a session starts there.
 """
 # These three are in every interpreter before the first line here. Whatever else is imported comes after keep_out_of_path().
@@ -22,7 +22,7 @@ def main(arguments=None):
     if "--install-kernelspec" in arguments:
         from tapedeck._session import kernelspec as session_kernelspec  # 20 ms, which only this option needs
         return session_kernelspec.main(arguments)
-    keep_out_of_path()  # SessionApp.init_path puts the notebook's folder back for the cells, behind everything
+    keep_out_of_path()  # SessionApp.init_path puts the notebook's folder back for the cells, after everything
     gc.disable()  # a start makes no garbage worth looking for; SessionApp.initialize enables it
     # ipykernel would import a debugger that the kernelspec does not offer: a quarter of the start. Cells may import it.
     sys.modules.setdefault("debugpy", None)

@@ -7,9 +7,9 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/python/arguments.h"
-#include "engine/python/descent.h"
 #include "engine/python/device_policy.h"
 #include "engine/python/errors.h"
+#include "engine/python/recursion_guard.h"
 #include "engine/python/tensor/list_values.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/device_memory.h"
@@ -50,7 +50,7 @@ std::optional<DType> default_dtype(const Guess& guess) {
 
 namespace {
 
-// As in TensorFlow, a whole number that does not fit in int32 makes an int64 tensor.
+// As in TensorFlow, an integer that does not fit in int32 makes an int64 tensor.
 Guess guess_of_integer(PyObject* value) {
   int overflow = 0;
   const std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -74,10 +74,10 @@ Guess guess_of(PyObject* value) {
   if (is_numpy_array(value) || is_numpy_scalar(value)) return {ValueKind::array, numpy_dtype(value)};
   if (PyFloat_Check(value)) return {ValueKind::real, {}};
   if (PyList_Check(value) || PyTuple_Check(value)) {
-    const Descent descent;
+    const RecursionGuard guard;
     const auto held = py::reinterpret_borrow<py::object>(value);
     Guess guess{ValueKind::empty, {}};
-    // An __array__ may change the lists that it stands in: here, and wherever lists are read.
+    // An __array__ may change the lists that contain it: here, and wherever lists are read.
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && guess.kind != ValueKind::unsupported; ++i)
       guess = merge(guess, guess_of(PySequence_Fast_GET_ITEM(value, i)));
     return guess;
@@ -104,7 +104,7 @@ namespace {
 enum class Numbers : std::uint8_t { stay_on_host, are_placed };
 
 Tensor on_default_device(Tensor tensor, Numbers numbers) {
-  if (gpu_count() == 0 || takes_other_ways(tensor.dtype())) [[likely]]
+  if (gpu_count() == 0 || has_partial_support(tensor.dtype())) [[likely]]
     return tensor;
   const Device device = default_device();
   if (device == tensor.device() || (tensor.rank() == 0 && numbers == Numbers::stay_on_host)) return tensor;
@@ -130,7 +130,7 @@ void append_items(PyObject* list, std::optional<DType> wanted, const Where& wher
 
 // TensorFlow packs a list of tensors with one op, so that gradients reach them.
 Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& where) {
-  const Descent descent;
+  const RecursionGuard guard;
   static const OpDef& stack = required_op("stack");
   Tensors parts;
   append_items(list, wanted, where, parts);
@@ -225,7 +225,7 @@ void append_list(PyObject* value, std::optional<DType> dtype, const Where& where
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
   if (!items) {
     PyErr_Clear();
-    refuse<TypeMismatchError>(where, short_repr(value), " is no list of tensors");
+    refuse<TypeMismatchError>(where, short_repr(value), " is not a list of tensors");
   }
   append_items(items.ptr(), dtype, where, inputs);
 }
@@ -283,7 +283,7 @@ void append_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
     if (const auto device = device_of_tensors(values, count)) beside.emplace(*device);
 
   std::array<Guess, 16> guesses;
-  std::array<py::object, 16> lists;  // what stands for the values that are sequences of other kinds
+  std::array<py::object, 16> lists;  // replacements of values that are sequences of other kinds
   std::array<PyObject*, 16> read{};
   Groups groups;
   const std::size_t begin = inputs.size();

@@ -16,7 +16,7 @@ struct Where {
   const char* argument = nullptr;
   std::string prefix() const;
 };
-/// fail for what somebody gave there.
+/// fail for the argument named there.
 template <class E, class... Parts>
 [[noreturn]] void refuse(const Where& where, const Parts&... parts) {
   std::ostringstream text;
@@ -53,10 +53,10 @@ Guess merge(const Guess& a, const Guess& b);
 std::optional<DType> default_dtype(const Guess& guess);
 
 /// A tensor from a tensor, variable, number, (nested) list or tuple of any of these, NumPy array or scalar,
-/// or whatever has `__array__`. `wanted`: the dtype that a value gets; a tensor keeps its own. NumPy arrays
-/// that nobody can write to share their memory. A new tensor lies on default_device(); but one number stays
-/// on the host, as do dtypes that GPUs do not compute with. Tells the observer of the new leaf. Throws
-/// TypeMismatchError or InvalidArgumentError.
+/// or whatever has `__array__`. `wanted`: the dtype that a value gets; a tensor keeps its own. Read-only
+/// NumPy arrays share their memory. A new tensor lies on default_device(); but one number stays on the host,
+/// as do dtypes that GPUs do not compute with. Tells the observer of the new leaf. Throws TypeMismatchError
+/// or InvalidArgumentError.
 Tensor to_tensor(PyObject* value, std::optional<DType> wanted, const Where& where,
                  std::optional<Guess> guess = {});
 
@@ -85,7 +85,7 @@ PyObject* numpy_view(const Tensor& tensor);
 PyObject* numpy_copy(const Tensor& tensor);
 /// The tensor whose memory that is, where it is what an array on a tensor's memory has as its base.
 const Tensor* tensor_behind(PyObject* memory);
-/// The DType that a NumPy dtype object stands for.
+/// The DType of a NumPy dtype object.
 std::optional<DType> dtype_from_numpy_descriptor(PyObject* object);
 
 }  // namespace tapedeck::python

@@ -51,7 +51,7 @@ struct DLManagedTensorVersioned {
 };
 constexpr std::uint64_t flag_read_only = 1, flag_copied = 2;
 
-/// What capsules are called: before and after somebody took the tensor, and while a tensor of ours keeps it.
+/// Names of capsules: before and after a consumer took the tensor, and while a tensor of ours owns it.
 template <class Managed>
 struct CapsuleNames {
   static constexpr const char *fresh = "dltensor", *used = "used_dltensor", *kept = "used_dltensor_keeper";
@@ -94,13 +94,13 @@ DType dtype_from_dlpack(const DLDataType& type) {
   }
   fail<TypeMismatchError>("from_dlpack: type code ", int{type.code}, " of ", int{type.bits}, " bits and ",
                           type.lanes,
-                          " lanes; tensors are bool, whole numbers up to 64 bits, real numbers of 16, 32 or "
+                          " lanes; tensors are bool, integers up to 64 bits, real numbers of 16, 32 or "
                           "64 bits, or complex ones");
 }
 
 template <class Managed>
 void delete_unused_capsule(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, CapsuleNames<Managed>::fresh)) return;  // somebody took the tensor
+  if (!PyCapsule_IsValid(capsule, CapsuleNames<Managed>::fresh)) return;  // a consumer took the tensor
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleNames<Managed>::fresh));
   managed->deleter(managed);
 }
@@ -145,7 +145,7 @@ Tensor copied(const Tensor& tensor) {
   return copy;
 }
 
-/// max_version is (major, minor) or None: whoever takes the tensor understands versioned capsules from 1 on.
+/// max_version is (major, minor) or None: the consumer understands versioned capsules from 1 on.
 bool takes_versions(PyObject* max_version) {
   if (max_version == Py_None) return false;
   const long major = PyTuple_Check(max_version) && PyTuple_GET_SIZE(max_version) == 2
@@ -189,7 +189,7 @@ bool wants_cpu(PyObject* device, const Tensor& tensor) {
   throw ForeignException{};
 }
 
-/// Whoever takes a GPU's memory would go on using it on a stream that the engine does not know of.
+/// A consumer of a GPU's memory would go on using it on a stream that the engine does not know.
 Tensor brought_to_host(const Tensor& tensor, bool wants_cpu, PyObject* copy) {
   if (tensor.on_cpu()) return tensor;
   if (!wants_cpu || copy == Py_False) {
@@ -292,7 +292,7 @@ Tensor tensor_from_dlpack(PyObject* capsule) {
     return taken<DLManagedTensor>(capsule);
   if (PyCapsule_IsValid(capsule, CapsuleNames<DLManagedTensorVersioned>::fresh))
     return taken<DLManagedTensorVersioned>(capsule);
-  fail<InvalidArgumentError>("from_dlpack: ", short_repr(capsule), " is no unused DLPack capsule");
+  fail<InvalidArgumentError>("from_dlpack: ", short_repr(capsule), " is not an unused DLPack capsule");
 }
 
 }  // namespace tapedeck::python

@@ -5,8 +5,8 @@
 
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
-#include "engine/python/descent.h"
 #include "engine/python/errors.h"
+#include "engine/python/recursion_guard.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strings.h"
@@ -107,13 +107,13 @@ void fill(PyObject* value, const Shape& shape, int axis, T*& target, DType dtype
   if (axis == shape.rank()) {
     if (is_list(value))
       refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value),
-                                   " stands where a number is");
+                                   " is where a number is expected");
     *target++ = read_number<T>(value, dtype, where);
     return;
   }
   if (!is_list(value))
-    refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value), " stands where a list of ",
-                                 shape[axis], " is");
+    refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value), " is where a list of ",
+                                 shape[axis], " is expected");
   const Py_ssize_t length = PySequence_Fast_GET_SIZE(value);
   if (length != shape[axis])
     refuse<InvalidArgumentError>(where, "not rectangular: lists of ", shape[axis], " and ", length,
@@ -176,7 +176,7 @@ py::object with_lists(PyObject* value) {
     if (!is_other_sequence(value)) return result;
     result = checked(PySequence_List(value));
   }
-  const Descent descent;
+  const RecursionGuard guard;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result.ptr()); ++i) {
     const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(result.ptr(), i));
     if (PyFloat_CheckExact(item.ptr()) || PyLong_CheckExact(item.ptr())) continue;
@@ -190,9 +190,9 @@ py::object with_lists(PyObject* value) {
 
 namespace {
 
-// False where the list holds NumPy values of several dtypes, or of one that is no real number's.
+// False where the list holds NumPy values of several dtypes, or of one that is not a real number's.
 bool share_real_dtype(PyObject* list, std::optional<DType>& found) {
-  const Descent descent;
+  const RecursionGuard guard;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(list, i);
@@ -220,7 +220,7 @@ py::object unsupported_element(PyObject* value) {
   if (!is_list(value))
     return guess_of(value).kind == ValueKind::unsupported ? py::reinterpret_borrow<py::object>(value)
                                                           : py::object();
-  const Descent descent;
+  const RecursionGuard guard;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
     const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(value, i));
     if (py::object found = unsupported_element(item.ptr())) return found;

@@ -161,7 +161,7 @@ bool is_read_only(PyObject* owner) {
   return memory && memory->readonly;
 }
 
-// True where nobody can write to the array's memory: neither the array nor any array that it views.
+// True if the array's memory is read-only: neither the array nor any array that it views is writable.
 bool is_immutable(PyObject* array) {
   py::object owner = py::reinterpret_borrow<py::object>(array);
   while (true) {
@@ -220,11 +220,10 @@ bool is_compatible(DType wanted, char kind) {
   if (wanted)
     refuse<TypeMismatchError>(where, "cannot convert a NumPy array of dtype ", text, " to ",
                               dtype_name(*wanted));
-  refuse<TypeMismatchError>(
-      where, "NumPy dtype ", text,
-      " has no tensor dtype; tensors are bool, whole numbers up to 64 bits, real numbers "
-      "of 16, 32 or 64 bits, "
-      "complex numbers of two of 32 or 64, or strings (pass dtype=)");
+  refuse<TypeMismatchError>(where, "NumPy dtype ", text,
+                            " has no tensor dtype; tensors are bool, integers up to 64 bits, real numbers "
+                            "of 16, 32 or 64 bits, "
+                            "complex numbers of two of 32 or 64, or strings (pass dtype=)");
 }
 
 void check_integer_range(const Where& where, PyObject* array, Kind kind, DType wanted) {

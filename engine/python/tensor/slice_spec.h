@@ -1,4 +1,4 @@
-// What stands in the brackets of tensor[…].
+// The items in the brackets of tensor[…].
 #pragma once
 
 #include <vector>

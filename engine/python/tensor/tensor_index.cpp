@@ -20,7 +20,7 @@ bool is_array_index(PyObject* item) {
   return is_tensor_like(item) && tensor_like(item).rank() > 0;
 }
 
-/// The number of axes that a mask of bools speaks of; 0 for whatever is no mask.
+/// The number of axes that a mask of bools speaks of; 0 for whatever is not a mask.
 int mask_rank_of(PyObject* item) {
   if (!is_array_index(item)) return 0;
   if (is_tensor_like(item)) return tensor_like(item).dtype() == DType::bool_ ? tensor_like(item).rank() : 0;
@@ -92,7 +92,7 @@ void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
   if (PySlice_Check(item)) return add_slice(spec, item);
   if (PyBool_Check(item) ||
       (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_ && tensor_like(item).rank() == 0))
-    fail<TypeMismatchError>("index: a single bool is no index; a mask has one bool for each element");
+    fail<TypeMismatchError>("index: a single bool is not an index; a mask has one bool for each element");
   const DefaultDeviceScope beside(tensor.device());
   if (!is_array_index(item))
     return spec.add_integer(checked_index(integer_of(item, "index"), tensor, spec.axis));

@@ -153,12 +153,12 @@ std::string numpy_text(const Tensor& tensor, bool repr) {
   return text.find('\n') == std::string::npos ? text : "\n" + text;
 }
 
-OldWays old_ways;
+V1Behavior v1_behavior;
 
 PyObject* tensor_repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
-    const std::string id = old_ways.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
+    const std::string id = v1_behavior.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
     return PyUnicode_FromString(
         ("<tf.Tensor: " + id + shape_and_dtype(tensor) + ", numpy=" + numpy_text(tensor, true) + ">")
             .c_str());
@@ -187,7 +187,7 @@ PyMethodDef tensor_methods[] = {
     {"get_shape", get_shape_method, METH_NOARGS,
      "get_shape($self, /)\n--\n\nThe shape, as the property shape.\nReturns: TensorShape."},
     {"set_shape", set_shape, METH_O,
-     "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it stands for any extent. ValueError for "
+     "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it matches any extent. ValueError for "
      "another one.\nReturns: None."},
     {"ref", reference, METH_NOARGS,
      "ref($self, /)\n--\n\nA reference, for dicts and sets: equal where it is to the same object. deref() "

@@ -17,13 +17,13 @@ struct TensorObject {
 extern PyTypeObject tensor_type;
 extern PyTypeObject variable_part_type;  ///< a tensor that was read as variable[…]; see variable_part.cpp
 
-/// What tensors do as in TensorFlow 1.5, for the whole process: == and != compare identity, repr tells the
+/// How tensors behave as in TensorFlow 1.5, for the whole process: == and != compare identity, repr shows the
 /// id.
-struct OldWays {
+struct V1Behavior {
   bool identity_equality = false;
   bool repr_with_id = false;
 };
-extern OldWays old_ways;
+extern V1Behavior v1_behavior;
 
 inline bool is_tensor(PyObject* object) {
   return Py_TYPE(object) == &tensor_type || Py_TYPE(object) == &variable_part_type;
@@ -59,7 +59,7 @@ PyObject* wrap(const Variable& variable);
 /// What variable[…] gives: the tensor that the index read, with methods that assign to that part.
 PyObject* wrap_part(const Variable& variable, struct SliceSpec spec, Tensor part);
 
-/// The tensor that a Tensor or Variable stands for. Reading a variable makes tapes watch it.
+/// The tensor of a Tensor or Variable. Reading a variable makes tapes watch it.
 inline bool is_tensor_like(PyObject* object) {
   return is_tensor(object) || is_variable(object);
 }

@@ -80,11 +80,11 @@ PyObject* run(const OperatorOp& row, std::span<const Tensor> inputs) {
   return wrap(run_op1(*row.op, inputs, row.attributes));
 }
 
-/// With an operand that is no tensor.
+/// With an operand that is not a tensor.
 PyObject* binary_converted(Operator which, PyObject* a, PyObject* b) {
   const OperatorOp& row = operator_ops[which];
   return guarded([&]() -> PyObject* {
-    // What is no tensor value may still have a reflected operator of its own.
+    // What is not a tensor value may still have a reflected operator of its own.
     PyObject* other = is_tensor_like(a) ? b : a;
     if (!is_tensor_like(other) && guess_of(other).kind == ValueKind::unsupported) {
       if (PyList_Check(other) || PyTuple_Check(other))
@@ -126,10 +126,10 @@ PyObject* unary(PyObject* a) {
 void require_no_real_numbers(PyObject* operand, const char* symbol) {
   if (is_tensor_like(operand) && is_floating(tensor_like(operand).dtype()))
     fail<TypeMismatchError>(symbol, ": a tensor of dtype ", dtype_name(tensor_like(operand).dtype()),
-                            "; it needs bools or whole numbers");
+                            "; it needs bools or integers");
 }
 
-// Of bools the operators are logic, of whole numbers they work on the bits.
+// Of bools the operators are logic, of integers they work on the bits.
 template <Operator logical, Operator bits>
 PyObject* logic(PyObject* a, PyObject* b) {
   return guarded([&] {
@@ -172,7 +172,7 @@ PyObject* positive(PyObject* a) {
 // ---- the one element as a Python number ----
 
 PyObject* number_of(const Tensor& any) {
-  if (takes_other_ways(any.dtype())) {
+  if (has_partial_support(any.dtype())) {
     const py::object value = checked(numpy_copy(ops::reshape(any, {})));
     return PyBytes_Check(value.ptr()) ? py::object(value).release().ptr()
                                       : PyObject_CallMethod(value.ptr(), "item", nullptr);
@@ -204,7 +204,7 @@ int truth(PyObject* self) {
       fail<InvalidArgumentError>("the truth value of a tensor of shape ", to_string(tensor.shape()), " with ",
                                  tensor.count(),
                                  " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
-    if (tensor.device().kind == DeviceKind::cpu && !takes_other_ways(tensor.dtype()))
+    if (tensor.device().kind == DeviceKind::cpu && !has_partial_support(tensor.dtype()))
       return visit_dtype(compute_dtype(tensor.dtype()), [wide = widened(tensor)](auto tag) {
         using T = typename decltype(tag)::type;
         return *wide.template data<T>() != T{} ? 1 : 0;
@@ -247,7 +247,7 @@ PyObject* compare_values(const OperatorOp& row, PyObject* a, PyObject* b, int op
     if (!is_tensor_like(b)) {
       const ValueKind kind = guess_of(b).kind;
       if (kind == ValueKind::unsupported) Py_RETURN_NOTIMPLEMENTED;
-      // A number is no text, which is no error to ask for.
+      // A number is not a string, which is not an error to ask for.
       if (kind == ValueKind::text && (operation == Py_EQ || operation == Py_NE) &&
           tensor_like(a).dtype() != DType::string)
         Py_RETURN_NOTIMPLEMENTED;
@@ -266,7 +266,7 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
   static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
                                               not_equal_, greater_,    greater_equal_};
   const OperatorOp& row = operator_ops[of_operation[operation]];
-  if (old_ways.identity_equality && (operation == Py_EQ || operation == Py_NE))
+  if (v1_behavior.identity_equality && (operation == Py_EQ || operation == Py_NE))
     return PyBool_FromLong((a == b) == (operation == Py_EQ));
   return profiled(*row.op, [&] { return compare_values(row, a, b, operation); });
 }

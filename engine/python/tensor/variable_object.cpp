@@ -61,7 +61,7 @@ int clear(PyObject* self) {
 void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* object = reinterpret_cast<VariableObject*>(self);
-  living().erase(object->variable.id());  // before anybody else runs, and finds it there
+  living().erase(object->variable.id());  // before other code runs and finds it there
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   object->variable.~Variable();
   Py_CLEAR(object->constraint);
@@ -100,7 +100,7 @@ std::string name_of(PyObject* name, PyObject* import_scope) {
 PyObject* creation_hook = nullptr;
 
 Tensor on_device(const Tensor& value, Device device) {
-  if (takes_other_ways(value.dtype())) return value;
+  if (has_partial_support(value.dtype())) return value;
   return ops::copy_to(value, device);
 }
 
@@ -348,7 +348,7 @@ namespace {
 /// The value becomes what the function makes of it; the function may be called again (see Variable::update).
 void update_variable(const py::handle self, const py::function& change) {
   if (!is_variable(self.ptr()))
-    fail<TypeMismatchError>("assignment: ", short_repr(self.ptr()), " is no variable");
+    fail<TypeMismatchError>("assignment: ", short_repr(self.ptr()), " is not a variable");
   Variable variable = variable_of(self.ptr());
   const StopRecording unrecorded;
   variable.update([&](const Tensor& value) {
@@ -415,13 +415,14 @@ void bind_variable(py::module_& module) {
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: None for "
       "that of the value; an extent that is None in it may be another one in each value that is assigned, "
       "and "
-      "with tf.TensorShape(None) all may, and how many there are. import_scope: what stands in front of the "
+      "with tf.TensorShape(None) all may, and how many there are. import_scope: the prefix of the "
       "name in place of the "
       "name "
       "scopes, '' for nothing. constraint: a function of the value, which optimisers apply after a step. The "
       "others are TensorFlow's and change nothing; variable_def must be None.\n"
-      "Errors: InvalidArgumentError for a value of another shape, and a name that is no text; TypeError for "
-      "what is no value of a "
+      "Errors: InvalidArgumentError for a value of another shape, and a name that is not a string; TypeError "
+      "for "
+      "what is not a value of a "
       "tensor.");
   variable_type.tp_basicsize = sizeof(VariableObject);
   variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;

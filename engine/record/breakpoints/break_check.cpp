@@ -1,6 +1,7 @@
 #include "engine/record/breakpoints/break_check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/protocol/record_filter.h"
 #include "engine/record/breakpoints/host_program.h"
@@ -160,6 +161,7 @@ std::optional<double> BreakCheck::measure(bool output, std::size_t index, const 
 
 std::optional<double> BreakCheck::measure_first(const Quantity& quantity) {
   gather();
+  if (quantity.target.role == protocol::Role::gradient && !facts_.gives_gradients) return std::nullopt;
   const bool output = quantity.target.role == protocol::Role::output ||
                       quantity.target.role == protocol::Role::gradient ||
                       (quantity.target.role == protocol::Role::any && !output_tensors_.empty());
@@ -287,15 +289,16 @@ Verdict BreakCheck::look(const protocol::SeriesTerm& term) {
   return verdict_of(term.rose ? trend.newest > trend.before : trend.newest < trend.before);
 }
 
-// Where no Python program runs there are no names: such a breakpoint says so once it is asked.
+// Without a Python program there are no names: such a breakpoint reports this when it is evaluated.
 Verdict BreakCheck::look(const protocol::NameTerm& term) {
   const auto lookup = host_program().name;
-  if (!lookup) throw protocol::NameError("There is no Python program that has a name \"" + term.name + "\".");
+  if (!lookup)
+    throw protocol::NameError("There is no Python program that defines the name \"" + term.name + "\".");
   return verdict_of(protocol::holds(term, lookup));
 }
 
-/// A function with a custom gradient gives the results of its last op once more, a playback the gradients of
-/// its last VJP; and a curve's point is one point, however many ops follow.
+/// A function with a custom gradient returns the results of its last op again, a playback the gradients of
+/// its last VJP; and a curve's point counts once, however many ops follow.
 bool BreakCheck::seen(CompiledBreakpoint& breakpoint) {
   if (series_position_ != 0) breakpoint.memory->series_seen.store(series_position_);
   if (!event_.ended || event_.error || event_.outputs.empty() || event_.written != 0) return false;
@@ -319,24 +322,52 @@ std::string BreakCheck::reason(const CompiledBreakpoint& breakpoint) {
   if (!measured_) return text;
   const auto& quantity = measured_quantity_;
   if (quantity.measure <= protocol::Measure::zeros)
-    return text + ", " + count_text(static_cast<std::uint64_t>(measured_value_)) + " of " +
-           count_text(static_cast<std::uint64_t>(measured_->count())) + " elements";
-  return text + ", it is " + quantity_text(measured_value_);
+    return text + ", " + protocol::count_text(static_cast<std::uint64_t>(measured_value_)) + " of " +
+           protocol::count_text(static_cast<std::uint64_t>(measured_->count())) + " elements";
+  return text + ", it is " + protocol::quantity_text(measured_value_);
 }
 
-std::optional<std::string> BreakCheck::fact(std::string_view name, std::uint64_t hits) {
-  if (name == "op") return event_.op ? event_.op->name : name_of(event_.name);
-  if (name == "record") return std::to_string(event_.number);
+/// The sentence once: "no op on this line: no value".
+std::string BreakCheck::without_op() {
+  return std::exchange(no_op_said_, true) ? "no value" : std::string(event_.no_op);
+}
+
+std::string BreakCheck::fact(std::string_view name, std::uint64_t hits) {
   if (name == "line") return std::to_string(location_of(event_.location).line);
   if (name == "hits") return std::to_string(hits);
+  if (!event_.no_op.empty()) return without_op();
+  if (name == "op") return event_.op ? event_.op->name : name_of(event_.name);
+  if (name == "record") return std::to_string(event_.number);
   gather();
-  if (outputs_.empty()) return std::nullopt;
-  return shape_text(outputs_.front().shape);
+  return outputs_.empty() ? "no output" : shape_text(outputs_.front().shape);
+}
+
+std::string BreakCheck::measure_text(const Quantity& quantity) {
+  if (!event_.no_op.empty()) return without_op();
+  if (const auto value = measure_first(quantity)) return protocol::quantity_text(*value);
+  const protocol::Target& target = quantity.target;
+  const auto index = static_cast<std::size_t>(std::max(0, target.index));
+  const std::string number = target.index < 0 ? std::string() : " " + std::to_string(target.index);
+  if (target.role == protocol::Role::gradient)
+    return facts_.gives_gradients && index < outputs_.size() ? "no number" : "no gradient" + number;
+  if (target.role == protocol::Role::any)
+    return inputs_.empty() && outputs_.empty() ? "no tensor" : "no number";
+  const bool output = target.role == protocol::Role::output;
+  if (index < (output ? outputs_ : inputs_).size()) return "no number";  // strings
+  return (output ? "no output" : "no input") + number;
 }
 
 std::string BreakCheck::write(const CompiledBreakpoint& breakpoint, std::uint64_t hits) {
+  no_op_said_ = false;
   return breakpoint.text.write([&](std::string_view name) { return fact(name, hits); },
-                               [&](const Quantity& quantity) { return measure_first(quantity); });
+                               [&](const Quantity& quantity) { return measure_text(quantity); });
+}
+
+void BreakCheck::hit_without_op(CompiledBreakpoint& breakpoint, std::uint64_t series_position) {
+  name_problem_.clear();
+  series_position_ = series_position;
+  std::optional<BreakStop> none;  // a log or a point stops nowhere
+  hit(breakpoint, none);
 }
 
 }  // namespace tapedeck

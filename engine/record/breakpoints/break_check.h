@@ -1,4 +1,4 @@
-// One event against breakpoints: whether they are hit, and what a hit does.
+// Evaluates breakpoints for one event: whether they are hit, and the effect of a hit.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -16,29 +16,34 @@
 
 namespace tapedeck {
 
-/// What a breakpoint stopped for: "op matmul, nan(out)". `written`: the name of the variable that was
-/// assigned to.
+/// The reason of a breakpoint's stop: "op matmul, nan(out)". `written`: the name of the assigned variable.
 std::string breakpoint_text(const protocol::Breakpoint& source, const std::string& written,
                             const std::string& error);
 
-/// What the recorder knows beside the event; points of curves go to `series`.
+/// Recorder data that conditions may need besides the event; log points add to `series`.
 struct BreakSources {
   const Values& values;
   const TensorTable& tensors;
   SeriesStore& series;
 };
 
-/// For several breakpoints, one after another: each tensor's values are read once for all of them.
+/// Evaluates several breakpoints in turn; each tensor's values are read once for all of them.
 class BreakCheck {
  public:
   BreakCheck(const BreakSources& known, const BreakpointSet& set, const BreakEvent& event)
       : known_(known), set_(set), event_(event) {}
 
-  /// "Yes" also where a Python name of the condition is missing.
+  /// Also "yes" if the condition uses an undefined Python name.
   protocol::Verdict verdict(const CompiledBreakpoint& breakpoint);
-  /// Counts the hit, and does what is to be done; true where the program stops. It stops in any case where
-  /// the condition asks for a Python name that there is not: the reason says so.
+  /// Counts the hit and runs the breakpoint's action; returns whether the program stops. It always stops if
+  /// the condition uses an undefined Python name; the reason says so.
   bool hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop);
+  /// Of the breakpoint that was asked last: a name of its condition is missing.
+  bool misses_name() const { return !name_problem_.empty(); }
+  /// The newest point of a curve that its condition looked at; 0: of none.
+  std::uint64_t series_position() const { return series_position_; }
+  /// A line has run without an op. Its condition held before the line, and looked at that point of a curve.
+  void hit_without_op(CompiledBreakpoint& breakpoint, std::uint64_t series_position);
 
  private:
   protocol::Verdict look(const protocol::TextTerm& term);
@@ -56,7 +61,9 @@ class BreakCheck {
   std::string reason(const CompiledBreakpoint& breakpoint);
   void add_to(std::optional<BreakStop>& stop, const CompiledBreakpoint& breakpoint);
   std::string write(const CompiledBreakpoint& breakpoint, std::uint64_t hits);
-  std::optional<std::string> fact(std::string_view name, std::uint64_t hits);
+  std::string fact(std::string_view name, std::uint64_t hits);
+  std::string measure_text(const protocol::Quantity& quantity);
+  std::string without_op();
 
   const BreakSources known_;
   const BreakpointSet& set_;
@@ -67,9 +74,10 @@ class BreakCheck {
   boost::container::small_vector<protocol::TensorFacts, 4> inputs_, outputs_;
   boost::container::small_vector<const Tensor*, 4> input_tensors_, output_tensors_;
   bool gathered_ = false;
-  std::string name_problem_;  ///< of the present breakpoint
+  std::string name_problem_;  ///< of the current breakpoint
+  bool no_op_said_ = false;   ///< by the log line that is written just now
   std::uint64_t series_position_ = 0;
-  // What the present breakpoint's last value term looked at.
+  // The operand of the current breakpoint's last value term.
   const Tensor* measured_ = nullptr;
   protocol::Quantity measured_quantity_;
   double measured_value_ = 0;

@@ -1,19 +1,21 @@
-// What breakpoints look at: something that runs, or a variable that is assigned to.
+// The events of breakpoints: an operation that runs, or an assignment to a variable.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "engine/ops/core/observer.h"
 
 namespace tapedeck {
 
-/// An op, a VJP, a playback, a function with a custom gradient: before it runs, and when it has ended. Or an
-/// assignment: then `written` is there, and the new value is the output.
+/// An op, VJP, playback or function with a custom gradient, before it runs and after it ends; or an
+/// assignment, where `written` is set and the new value is the output. Or a line of the host's program: its
+/// location alone.
 struct BreakEvent {
   EventKind kind = EventKind::op;
   const OpDef* op = nullptr;
-  std::uint32_t name = 0;  ///< number of the name, where there is no op
+  std::uint32_t name = 0;  ///< number of the name, if there is no op
   bool custom_gradient = false;
   bool backward = false;
   bool sums_gradients = false;  ///< op: the playback itself runs it
@@ -29,9 +31,10 @@ struct BreakEvent {
   std::span<const Tensor> outputs;
   bool ended = false;
   const char* error = nullptr;
-  bool duration_known = true;  ///< false: a GPU is still at the work
+  bool duration_known = true;  ///< false: a GPU is still working on it
   std::int64_t duration_ns = 0;
   std::uint32_t written = 0;  ///< number of the variable's name
+  std::string_view no_op;     ///< of a line that has run without one: this says so
 };
 
 }  // namespace tapedeck

@@ -31,7 +31,7 @@ double mean(const Summary& summary) {
   return summary.negative_infinity > 0 ? -infinity : summary.mean;
 }
 
-/// What statistics of the values themselves do not tell.
+/// Quantities that statistics of the values do not give.
 double of_absolutes(const Tensor& tensor, Measure measure) {
   if (is_inspected_there(tensor)) {
     const Summary summary = summarize(absolutes_there(tensor), 0, false);

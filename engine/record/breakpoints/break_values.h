@@ -1,4 +1,4 @@
-// Quantities of tensors, as conditions ask for them: each tensor is read once for one event.
+// Evaluates the quantities in conditions; each tensor is read once per event.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -9,7 +9,7 @@
 
 namespace tapedeck {
 
-/// What statistics alone tell, without the quantity's factor; nothing where it takes the values themselves.
+/// A quantity, without its factor, from statistics alone; nullopt if it needs the values.
 std::optional<double> measure_of_summary(const Summary& all, const protocol::Quantity& quantity);
 
 class BreakValues {

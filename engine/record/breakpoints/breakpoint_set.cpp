@@ -42,7 +42,7 @@ Condition text(FilterPart part, const std::string& value) {
   return value.empty() ? Condition() : leaf(TextTerm{part, protocol::folded(value), true});
 }
 
-/// What the kind alone asks for. Lines and cells are places, and are looked at apart.
+/// The requirements of the kind alone. Lines and cells are locations, and are checked separately.
 Condition condition_of(const protocol::Breakpoint& breakpoint) {
   const bool number = breakpoint.target.starts_with('#');
   const std::string any_if_empty = breakpoint.target.empty() ? "*" : breakpoint.target;
@@ -78,7 +78,7 @@ bool mentions_writes(const Condition& condition) {
   return found;
 }
 
-/// Before an event has ended: yes for what may be known then, unknown for what can not.
+/// Before an event has ended: yes for terms that are known then, unknown for others.
 Verdict known_before(const Condition& one) {
   struct Look {
     Verdict operator()(const TextTerm& term) const {
@@ -120,23 +120,11 @@ Verdict possible_before(const Condition& condition) {
   return verdict;
 }
 
-/// Python names, curves and the line itself are there without an op.
-bool looks_at_ops(const Condition& condition) {
-  bool found = false;
-  for_each_term(condition, [&](const Condition& one) {
-    const auto* number = std::get_if<NumberTerm>(&one.term);
-    const bool line = number && number->number == protocol::Number::line;
-    found = found || !(line || std::holds_alternative<protocol::NameTerm>(one.term) ||
-                       std::holds_alternative<protocol::SeriesTerm>(one.term));
-  });
-  return found;
-}
-
 std::uint64_t number_of(const std::string& target) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(target.data() + 1, target.data() + target.size(), number);
   if (error != std::errc() || end != target.data() + target.size() || number == 0)
-    throw ConditionError(0, "\"" + target + "\" is no number: a tensor or a record is written as #12.");
+    throw ConditionError(0, "\"" + target + "\" is not a number: a tensor or a record is written as #12.");
   return number;
 }
 
@@ -162,7 +150,7 @@ Verdict text_verdict(const TextTerm& term, FilterPart where, std::string_view va
   return term.part == where ? Verdict::no : Verdict::unknown;
 }
 
-/// What a term says of an op's name, kind and direction.
+/// The verdict of a term on an op's name, kind and direction.
 struct OpLook {
   const OpDef* op;
   protocol::RecordKind kind;
@@ -256,7 +244,10 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     }
   };
   Condition user;
-  attempt("condition", [&] { user = protocol::parse_condition(breakpoint.condition); });
+  attempt("condition", [&] {
+    user = protocol::parse_condition(breakpoint.condition);
+    if (const auto error = protocol::bookmarks_error(user)) throw *error;
+  });
   attempt("target", [&] {
     if (!breakpoint.target.starts_with('#')) return;
     const std::uint64_t number = number_of(breakpoint.target);
@@ -264,9 +255,10 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     if (breakpoint.kind == BreakpointKind::read) compiled->tensor = number;
   });
   attempt("text", [&] {
-    if (breakpoint.action == protocol::BreakpointAction::log) compiled->text = LogText::line(breakpoint.text);
+    if (breakpoint.action == protocol::BreakpointAction::log)
+      compiled->text = protocol::LogText::line(breakpoint.text);
     if (breakpoint.action == protocol::BreakpointAction::point)
-      compiled->text = LogText::point(breakpoint.text);
+      compiled->text = protocol::LogText::point(breakpoint.text);
   });
   if (breakpoint.kind == BreakpointKind::condition && user.always() && !state.problem) {
     state.problem = "There is no condition.";
@@ -281,12 +273,12 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
       state.note = std::move(never);
   }
   if (!breakpoint.enabled || state.problem) {
-    others_.push_back({breakpoint.id, hits});
+    others_.push_back({breakpoint.id, hits, 0});
     return;
   }
   if (compiled_.size() == most) {
     state.problem = "At most " + std::to_string(most) + " breakpoints work at once.";
-    others_.push_back({breakpoint.id, hits});
+    others_.push_back({breakpoint.id, hits, 0});
     return;
   }
   const Mask bit = Mask{1} << compiled_.size();
@@ -298,8 +290,10 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     cells_ |= bit;
   else
     enabled_ |= bit;
-  compiled->before_line = breakpoint.kind == BreakpointKind::line && !looks_at_ops(compiled->condition) &&
-                          !compiled->text.looks_at_ops();
+  compiled->condition_takes_op = looks_at_ops(compiled->condition);
+  const bool takes_op = compiled->condition_takes_op || compiled->text.looks_at_ops();
+  compiled->before_line = breakpoint.kind == BreakpointKind::line && !takes_op;
+  compiled->at_ops_of_line = breakpoint.kind == BreakpointKind::line && takes_op;
   compiled->needs_end = possible_before(compiled->condition) != Verdict::yes || compiled->text.needs_end();
   compiled_.push_back(std::move(compiled));
 }
@@ -319,7 +313,7 @@ BreakpointSet::Mask BreakpointSet::of_op(const OpDef* op, EventKind kind, bool c
 
 BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) const {
   if (location >= chunk_size * chunk_count) return enabled_;
-  // Held to the end: what an execution before named is not written behind forget_locations().
+  // Held to the end, so that names of a previous execution are not written after forget_locations().
   const std::lock_guard lock(chunks_mutex_);
   std::atomic<Chunk*>& place = by_location_[location / chunk_size];
   Chunk* chunk = place.load(std::memory_order_acquire);
@@ -382,7 +376,7 @@ BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {
 std::vector<std::pair<std::string, std::uint32_t>> BreakpointSet::lines() const {
   std::vector<std::pair<std::string, std::uint32_t>> lines;
   for (const auto& compiled : compiled_)
-    if (compiled->before_line && !compiled->memory->spent.load())
+    if ((compiled->before_line || compiled->at_ops_of_line) && !compiled->memory->spent.load())
       lines.emplace_back(compiled->source.cell, compiled->source.line);
   return lines;
 }
@@ -395,7 +389,9 @@ std::uint64_t BreakpointSet::bytes() const {
 
 std::vector<protocol::BreakpointHits> BreakpointSet::hits() const {
   std::vector<protocol::BreakpointHits> all = others_;
-  for (const auto& compiled : compiled_) all.push_back({compiled->source.id, compiled->memory->hits.load()});
+  for (const auto& compiled : compiled_)
+    all.push_back({compiled->source.id, compiled->memory->hits.load(),
+                   compiled->at_ops_of_line ? compiled->memory->without_op.load() : 0});
   return all;
 }
 

@@ -1,5 +1,5 @@
-// Breakpoints as they are compiled once: which ops and which lines each of them can be hit by at all, so that
-// an op that none of them means costs two readings.
+// Compiled breakpoints, with the ops and lines that can hit each of them, so that an op that concerns none of
+// them costs two reads.
 #pragma once
 
 #include <array>
@@ -14,31 +14,36 @@
 
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/conditions/condition.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/record/breakpoints/break_event.h"
-#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/trace/cell_runs.h"
 
 namespace tapedeck {
 
-/// What a breakpoint has met so far; any thread may change it.
+/// The state of a breakpoint; any thread may change it.
 struct BreakpointMemory {
   std::atomic<std::uint64_t> hits{0};
-  std::atomic<bool> spent{false};             ///< once, and it stopped
-  std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve that it was hit at
+  std::atomic<std::uint64_t> without_op{0};   ///< runs of its line in which no op was
+  std::atomic<bool> spent{false};             ///< a one-time breakpoint that has stopped
+  std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve at which it was hit
   std::array<std::atomic<std::uint64_t>, 8>
-      tensors_seen{};  ///< that it stopped at: results that are passed on
+      tensors_seen{};  ///< at which it stopped, because results are passed on
 };
 
 struct CompiledBreakpoint {
   protocol::Breakpoint source;
-  protocol::Condition condition;  ///< of its kind, and what the user wrote
+  protocol::Condition condition;  ///< from its kind and the user's text
   std::uint64_t tensor = 0;       ///< read "#12"
   std::uint32_t forward = 0;      ///< vjp "#12"
-  LogText text;                   ///< of logs and points
-  bool needs_end = false;         ///< before the event has ended it can not be decided
-  /// Of a line, and nothing in it looks at an op: where the host tells of lines it stops before the line.
+  protocol::LogText text;         ///< of logs and points
+  bool needs_end = false;         ///< can be decided only after the event has ended
+  /// A line breakpoint that does not refer to an op: it stops before the line if the host reports lines.
   bool before_line = false;
-  /// The same for all sets in which the breakpoint stands unchanged: what began under an older one may end
+  /// Of a line, and its condition or text looks at ops: it is hit by them. Where the host tells of lines, a
+  /// log or point is hit by a run without an op, too, unless its condition takes one.
+  bool at_ops_of_line = false;
+  bool condition_takes_op = false;
+  /// Shared by all sets that contain the unchanged breakpoint: an event may begin under an older set and end
   /// under a newer one.
   std::shared_ptr<BreakpointMemory> memory;
 };
@@ -48,31 +53,29 @@ class BreakpointSet {
   static constexpr std::size_t most = 62;  ///< that are enabled and have no problem
   using Mask = std::uint64_t;
 
-  /// Tells of each breakpoint, in the same order, what is wrong with it. Those of `before` that are the same
-  /// go on counting; new ones look at points of curves behind `series_position` alone.
-  /// `runs` outlives the set.
+  /// Reports the problem of each breakpoint, in the same order. Breakpoints unchanged since `before` keep
+  /// their counts; new ones consider only points of curves after `series_position`. `runs` outlives the set.
   BreakpointSet(const protocol::SetBreakpoints& wanted, const CellRuns& runs, const BreakpointSet* before,
                 std::uint64_t series_position, std::vector<protocol::BreakpointState>& states);
 
-  /// Those that may be hit by what runs, from what it is and where. Some nanoseconds where it was here
-  /// before.
+  /// The breakpoints that an operation at this location may hit. A few nanoseconds for a known location.
   Mask candidates(EventKind kind, const OpDef* op, bool custom, bool backward, std::uint32_t location) const {
     const Mask here = of_location(location) & enabled_;
     return here == 0 ? 0 : here & of_kind(kind, op, custom, backward);
   }
   Mask writers() const { return writers_; }
-  Mask failures() const { return failures_ & enabled_; }  ///< those that wait for a failure
+  Mask failures() const { return failures_ & enabled_; }  ///< those that stop at failures
   Mask of_cell(const std::string& cell) const;
   std::size_t size() const { return compiled_.size(); }
   CompiledBreakpoint& at(std::size_t index) const { return *compiled_[index]; }
-  /// What Ops names a record of the cell's present code: by the execution that defined it.
+  /// The label in Ops for records of the cell's current code: the execution that defined it.
   std::string cell_name(const std::string& cell) const;
-  /// A cell runs again, and its code has another name.
+  /// Drops cached locations: a cell runs again, and its code has a new name.
   void forget_locations();
-  /// Of all breakpoints, those without a place in the masks included.
+  /// Of all breakpoints, including those without a bit in the masks.
   std::vector<protocol::BreakpointHits> hits() const;
-  std::uint64_t bytes() const;  ///< texts apart
-  /// Lines that the host is to tell of.
+  std::uint64_t bytes() const;  ///< without texts
+  /// Lines that the host must report.
   std::vector<std::pair<std::string, std::uint32_t>> lines() const;
 
  private:
@@ -99,7 +102,7 @@ class BreakpointSet {
   using Chunk = std::array<std::atomic<Mask>, chunk_size>;
 
   std::vector<std::unique_ptr<CompiledBreakpoint>> compiled_;  ///< by their bits
-  std::vector<protocol::BreakpointHits> others_;               ///< that do not count
+  std::vector<protocol::BreakpointHits> others_;               ///< that are disabled or have a problem
   std::vector<protocol::CellLabel> labels_;
   const CellRuns& runs_;
   Mask enabled_ = 0, writers_ = 0, failures_ = 0, cells_ = 0;

@@ -1,5 +1,7 @@
 #include "engine/record/breakpoints/breakpoints.h"
 
+#include <utility>
+
 #include "engine/record/breakpoints/break_check.h"
 #include "engine/record/breakpoints/host_program.h"
 #include "engine/record/trace/source_location.h"
@@ -16,7 +18,13 @@ bool is_of_playback(const BreakEvent& event) {
   return event.kind == EventKind::vjp || event.sums_gradients;
 }
 
-/// The user changed something in the middle of a line: it has run to where it is all the same.
+/// That a name of its condition is missing was said before the line, whose ops would say it again.
+bool said_before_line(const CompiledBreakpoint& breakpoint, const BreakCheck& check) {
+  return breakpoint.at_ops_of_line && !breakpoint.condition_takes_op && check.misses_name() &&
+         lines_are_told();
+}
+
+/// The user changed something in the middle of a line; the position within the line stays.
 void take_over(BreakThread& thread, const BreakpointSet& set) {
   std::vector<BreakThread::Pass> passes(set.size());
   for (std::size_t now = 0; thread.set && now < set.size(); ++now)
@@ -46,7 +54,7 @@ void Breakpoints::stood(BreakThread& thread, std::uint32_t location, std::uint32
     bool fresh = true;
     for (std::size_t old = 0; known && old < known->size(); ++old)
       fresh = fresh && known->at(old).source.id != source.id;
-    if (fresh) thread.passes[i] = {place, enclosing, true};
+    if (fresh) thread.passes[i] = {place, enclosing, true, thread.passes[i].ops};
   }
 }
 
@@ -76,7 +84,8 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
                              ? pass.enclosing != event.enclosing
                              : came_from != event.location || pass.enclosing != event.enclosing ||
                                    pass.first_place == event.place;
-      if (again) pass = {event.place, event.enclosing, false};
+      ++pass.ops;
+      if (again) pass = {event.place, event.enclosing, false, pass.ops};
       if (pass.hit) continue;
     }
     const Verdict verdict = breakpoint.needs_end ? Verdict::unknown : check.verdict(breakpoint);
@@ -84,7 +93,7 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
       wait.set = set;
       wait.mask |= BreakpointSet::Mask{1} << i;
     }
-    if (verdict != Verdict::yes) continue;
+    if (verdict != Verdict::yes || said_before_line(breakpoint, check)) continue;
     if (line) thread.passes[i].hit = true;
     check.hit(breakpoint, stop);
   }
@@ -95,24 +104,58 @@ std::optional<BreakStop> Breakpoints::after(const BreakEvent& event, const Break
   std::optional<BreakStop> stop;
   BreakCheck check({values_, tensors_, series_}, *wait.set, event);
   for (std::size_t i = 0; i < wait.set->size(); ++i)
-    if ((wait.mask >> i & 1) != 0 && check.verdict(wait.set->at(i)) == Verdict::yes)
+    if ((wait.mask >> i & 1) != 0 && check.verdict(wait.set->at(i)) == Verdict::yes &&
+        !said_before_line(wait.set->at(i), check))
       check.hit(wait.set->at(i), stop);
   return stop;
 }
 
-std::optional<BreakStop> Breakpoints::at_line(const BreakEvent& event) {
+std::optional<BreakStop> Breakpoints::at_line(BreakThread& thread, const BreakEvent& event, LineRun& run) {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
   if (!set) return std::nullopt;
+  if (thread.set != set) take_over(thread, *set);
+  run = {set, event.location, {}};
   std::optional<BreakStop> stop;
   BreakCheck check({values_, tensors_, series_}, *set, event);
   const SourceLocation here = location_of(event.location);
   for (std::size_t i = 0; i < set->size(); ++i) {
     CompiledBreakpoint& breakpoint = set->at(i);
     const protocol::Breakpoint& source = breakpoint.source;
-    if (!breakpoint.before_line || source.line != here.line || source.cell != here.cell) continue;
-    if (check.verdict(breakpoint) == Verdict::yes) check.hit(breakpoint, stop);
+    if (source.kind != BreakpointKind::line || source.line != here.line || source.cell != here.cell) continue;
+    if (breakpoint.before_line) {
+      if (check.verdict(breakpoint) == Verdict::yes) check.hit(breakpoint, stop);
+      continue;
+    }
+    LineRun::Waiting waiting{i, thread.passes[i].ops, 0, false};
+    // What the condition takes beside an op is read before the line, as where the text takes none.
+    if (!breakpoint.condition_takes_op) {
+      const bool holds = check.verdict(breakpoint) == Verdict::yes;
+      if (check.misses_name()) check.hit(breakpoint, stop);
+      waiting.holds = holds && !check.misses_name();
+      waiting.series_position = check.series_position();
+    }
+    run.waiting.push_back(waiting);
   }
   return stop;
+}
+
+void Breakpoints::left_line(BreakThread& thread, const BreakEvent& event, const LineRun& run) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set) return;
+  if (thread.set != set) take_over(thread, *set);
+  BreakCheck check({values_, tensors_, series_}, *set, event);
+  for (const LineRun::Waiting& waiting : run.waiting) {
+    // The user may have changed it meanwhile: then it waits for the next run.
+    const auto& memory = run.set->at(waiting.breakpoint).memory;
+    std::size_t now = 0;
+    while (now < set->size() && set->at(now).memory != memory) ++now;
+    if (now == set->size() || !set->at(now).at_ops_of_line) continue;
+    CompiledBreakpoint& breakpoint = set->at(now);
+    if (std::exchange(thread.passes[now].ops, waiting.ops) != waiting.ops) continue;
+    if (!breakpoint.condition_takes_op && !waiting.holds) continue;
+    memory->without_op.fetch_add(1);
+    if (!breakpoint.condition_takes_op) check.hit_without_op(breakpoint, waiting.series_position);
+  }
 }
 
 std::optional<BreakStop> Breakpoints::assigned(const BreakEvent& event) {
@@ -147,7 +190,7 @@ std::vector<protocol::BreakpointState> Breakpoints::set_here(const protocol::Set
   std::vector<protocol::BreakpointState> states;
   const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
   auto fresh = std::make_unique<BreakpointSet>(wanted, runs_, before, series_.size(), states);
-  cells_pending_.store(0);  // bits of the set before
+  cells_pending_.store(0);  // bits of the previous set
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
   return states;

@@ -10,8 +10,8 @@
 
 namespace tapedeck {
 
-// How soon a thread that waits looks whether it was interrupted: who has just stopped may step on or give up
-// at once; who looks at the values for an hour must not be woken thirty times a second.
+// How often a waiting thread checks for an interrupt: often right after a stop, when the user may step on or
+// interrupt at once, and rarely later, so that a stop of an hour does not wake it thirty times a second.
 constexpr std::chrono::milliseconds first_interrupt_look(30), longest_interrupt_look(250);
 
 bool Gate::pass(const GatePoint& point) {
@@ -19,8 +19,8 @@ bool Gate::pass(const GatePoint& point) {
     const std::lock_guard lock(mutex_);
     if (!must_stop(point)) return false;
   }
-  // The host's lock goes before the gate's is taken, and comes back after it: no thread holds one while it
-  // waits for the other in the wrong order.
+  // Releases the host's lock before acquiring the gate's, and acquires it again after releasing that: so
+  // there is no deadlock by lock order.
   const HostUnlock unlocked;
   wait(point, nullptr);
   return true;
@@ -154,7 +154,7 @@ void Gate::step_line() {
   std::erase_if(waiting_, [this](const Waiting& one) { return !must_stop(one.point); });
 }
 
-// Inside of nothing there is nothing to leave: then it is a step.
+// With nothing to leave, a step out is a step.
 void Gate::step_out() {
   reason_ = "step";
   if (waiting_.empty() || waiting_.front().point.enclosing == 0) {

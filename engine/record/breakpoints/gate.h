@@ -1,8 +1,7 @@
 // The place where the engine waits while the user looks.
 //
-// Every op asks before its kernel. While the gate is shut, each thread that comes to a stop point waits
-// there, without the host's lock; one of the waiting records, the oldest, is announced, and steps are given
-// to it.
+// Every op passes it before its kernel. While the gate is shut, each thread that reaches a stop point waits
+// there, without the host's lock; the oldest of the waiting records is announced, and receives the steps.
 #pragma once
 
 #include <atomic>
@@ -21,23 +20,23 @@ namespace tapedeck {
 using protocol::GateCommand;
 using protocol::GateState;
 
-/// What a record that has ended left behind: a gradient that a playback adds nothing more to.
+/// A stop after a record: a gradient to which the playback adds nothing more.
 struct GradientStop {
   std::uint64_t source = 0, gradient = 0;  ///< ids of tensors; 0: this is no such stop
   bool rows = false;
   std::uint32_t place = 0, places = 0;  ///< among the playback's results
 };
 
-/// A record that comes to the gate, or a line of the host's program.
+/// A record that reaches the gate, or a line of the host's program.
 struct GatePoint {
   std::uint32_t number = 0;     ///< 0: a line
   std::uint32_t location = 0;   ///< from intern_location
-  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it runs inside of; 0: none
-  std::uint64_t thread = 0;     ///< of the system that waits; the gate enters it
-  GradientStop gradient = {};   ///< of a gradient that is complete `number` is the record that made it so
+  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient around it; 0: none
+  std::uint64_t thread = 0;     ///< the waiting system thread; set by the gate
+  GradientStop gradient = {};   ///< for a complete gradient `number` is the record that completed it
 };
 
-/// Why a record stops whatever the gate does otherwise.
+/// A reason to stop regardless of the gate's state.
 struct BreakStop {
   std::vector<std::uint64_t> breakpoints;
   std::string reason;  ///< "breakpoint 2: nan(out), 3 of 7,840 elements"
@@ -49,10 +48,10 @@ struct GateStatus {
   std::uint32_t stopped_before = 0;
   std::uint32_t location = 0;
   std::string reason;              ///< "step", "pause", "cell start", "step out"
-  std::uint32_t stepped_over = 0;  ///< where it was stopped until the last step_op; 0 after any other command
-  std::uint64_t thread = 0;        ///< pthread_self() of the one that waits before `stopped_before`
+  std::uint32_t stepped_over = 0;  ///< the stop before the last step_op; 0 after any other command
+  std::uint64_t thread = 0;        ///< pthread_self() of the thread that waits before `stopped_before`
   bool stopped_after = false;      ///< that record has ended
-  std::vector<std::uint64_t> breakpoints = {};  ///< those that stopped it
+  std::vector<std::uint64_t> breakpoints = {};  ///< that stopped it
   /// Which stop this is: the record's number; of a line and of a complete gradient one above all records'.
   std::uint64_t stop = 0;
   GradientStop gradient = {};  ///< complete, after that record
@@ -63,26 +62,27 @@ class Gate {
  public:
   static constexpr std::uint64_t beyond_records = std::uint64_t{1} << 32;
 
-  /// Called, from any thread and without a lock held, when a thread stopped or was let go. It may
-  /// still be called for a moment after another one was set.
+  /// The callback for threads that stop or continue; called on any thread, without a lock held. A replaced
+  /// callback may still be called for a moment.
   void set_listener(std::function<void()> listener);
 
-  /// One relaxed load: false where nothing can stop.
+  /// Whether something can stop; one relaxed load.
   bool armed() const { return armed_.load(std::memory_order_relaxed); }
-  /// A step to another line is under way: the host may tell of its lines.
+  /// Whether a step to another line is in progress, so that the host must report lines.
   bool steps_to_line() const { return left_line_.load(std::memory_order_relaxed) != 0; }
-  /// On the thread that makes such a step, the location that it leaves: other lines stop as ops do. Else 0.
+  /// On the thread that makes such a step: the location that it leaves; other lines then stop as ops do. Else
+  /// 0.
   std::uint32_t left_line() const;
-  /// Waits where the gate is shut for `point`; returns whether it waited. Throws Interrupted where the user
-  /// interrupted; the gate is open then.
+  /// Waits if the gate is shut for `point`; returns whether it waited. Throws Interrupted, and opens the
+  /// gate, if the user interrupted.
   bool pass(const GatePoint& point);
-  /// The same, and it is shut for this point, unless nobody attends it.
+  /// The same, but the gate is always shut for this point if it is attended.
   bool stop(const GatePoint& point, const BreakStop& why);
-  /// A playback or custom gradient ended: a step out may end there.
+  /// A playback or custom gradient has ended: a step out may end there.
   void ended(std::uint32_t number);
 
   void command(GateCommand command);
-  /// Without anybody to give commands (no client) the gate never stops. It starts attended.
+  /// Unattended, i.e. without a client to give commands, the gate never stops. It starts attended.
   void set_attended(bool attended);
   void set_break_at_cell_start(bool on);
   bool break_at_cell_start() const;
@@ -104,7 +104,7 @@ class Gate {
 
   std::atomic<bool> armed_{false};
   std::atomic<std::uint32_t> left_line_{0};
-  std::atomic<std::uint64_t> stepping_thread_{0};  ///< pthread_self() of who left that line
+  std::atomic<std::uint64_t> stepping_thread_{0};  ///< pthread_self() of the thread that left that line
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void()> listener_;
@@ -112,18 +112,18 @@ class Gate {
   std::string reason_;
   bool attended_ = true;
   bool break_at_cell_start_ = false;
-  bool cell_pending_ = false;    ///< a cell began, and its first stop point has not come yet
+  bool cell_pending_ = false;    ///< a cell has begun and not reached its first stop point
   std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
-  std::uint32_t after_ = 0;      ///< after_record: which
+  std::uint32_t after_ = 0;      ///< after_record: which one
   std::uint32_t stepped_over_ = 0;
   struct Waiting {
     GatePoint point;
     BreakStop why;
-    std::uint64_t ticket = 0;  ///< its own: two threads may stop at one record (writes of variables)
+    std::uint64_t ticket = 0;  ///< unique: two threads may stop at one record (writes of variables)
   };
   bool waits(std::uint64_t ticket) const;
-  /// In the order in which they came: the one that is shown stays so until it is let go. A thread goes on
-  /// when its ticket is no longer here.
+  /// In order of arrival: the one that is shown stays shown until it continues. A thread continues when its
+  /// ticket is no longer here.
   std::deque<Waiting> waiting_;
   std::uint64_t last_ticket_ = 0;
 };

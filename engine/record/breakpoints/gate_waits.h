@@ -1,4 +1,4 @@
-// When the program waited at the gate: time that belongs to no op, and that nobody's Python took.
+// When the program waited at the gate: time that is neither an op's nor Python's.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace tapedeck {
 
 struct GateWait {
   std::uint16_t thread = 0;
-  std::uint32_t record = 0;       ///< that it waited before, or after
+  std::uint32_t record = 0;       ///< before or after which it waited
   std::int64_t from = 0, to = 0;  ///< ticks since the recorder began
   bool operator==(const GateWait&) const = default;
 };
 
-/// The newest ones; older ones are forgotten. Any thread may call.
+/// Keeps the newest waits. Thread-safe.
 class GateWaits {
  public:
   explicit GateWaits(std::size_t limit = 100'000) : limit_(limit) {}
@@ -29,11 +29,11 @@ class GateWaits {
     ++total_;
     if (waits_.size() > limit_) waits_.pop_front();
   }
-  std::uint64_t total() const {  ///< that there were
+  std::uint64_t total() const {  ///< number of waits so far
     const std::lock_guard lock(mutex_);
     return total_;
   }
-  /// From position `first` on (the oldest is 0), in the order in which they ended; without forgotten ones.
+  /// The waits still kept from position `first` on (the oldest is 0), in the order in which they ended.
   std::vector<GateWait> since(std::uint64_t first) const {
     const std::lock_guard lock(mutex_);
     const std::uint64_t gone = total_ - waits_.size();

@@ -1,5 +1,5 @@
-// What breakpoints ask of the host's program, where there is one: what its names hold, and to be told of
-// lines.
+// Callbacks through which breakpoints use the host's program, if there is one: values of names, and reports
+// of lines.
 #pragma once
 
 #include "engine/protocol/conditions/condition.h"
@@ -7,12 +7,12 @@
 namespace tapedeck {
 
 struct HostProgram {
-  /// What a name of the program holds, where the calling thread is in it. Throws protocol::NameError.
+  /// The value of a name at the calling thread's place in the program. Throws protocol::NameError.
   protocol::NameValue (*name)(const std::string& name) = nullptr;
-  /// The lines that breakpoints wait for may have changed (Breakpoints::lines). On any thread, also one that
-  /// does not hold the host's lock; from then on the host calls Recorder::at_line before each of those lines.
+  /// The lines of breakpoints may have changed (Breakpoints::lines). Called on any thread, also without the
+  /// host's lock; from then on the host calls Recorder::at_line before each of those lines.
   void (*lines_changed)() = nullptr;
-  /// The same, on a thread of the host's that holds its lock and is about to go on.
+  /// The same, on a host thread that holds the host's lock and is about to continue.
   void (*goes_on)() = nullptr;
 };
 
@@ -20,7 +20,7 @@ struct HostProgram {
 void set_host_program(const HostProgram& program);
 HostProgram host_program();
 
-/// Whether the host tells of this thread's lines. The host says so itself, on the thread.
+/// Whether the host reports this thread's lines; set by the host, on the thread.
 bool lines_are_told();
 void set_lines_are_told(bool told);
 

@@ -12,7 +12,7 @@ double health_distance(double value, double from) {
   return std::isfinite(value) ? std::abs(value - from) : HUGE_VAL;
 }
 
-/// Of two neighbours one stays; the first and the last sample always do.
+/// Keeps one of two neighbours; always the first and the last sample.
 void thin_health_curve(std::vector<HealthSample>& samples) {
   if (samples.size() < 4) return;
   std::vector<HealthSample> kept{samples.front()};

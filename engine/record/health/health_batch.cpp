@@ -21,14 +21,14 @@ std::string variable_text(std::uint32_t name) {
   return text;
 }
 
-/// A norm of the finite elements alone would call a gradient of NaN zero.
+/// A norm over the finite elements only would be 0 for a gradient of NaN.
 double health_norm(const NormGauge& gauge) {
   return gauge.not_finite ? HUGE_VAL : gauge.norm;
 }
 
-/// The variables that the activation's input was made of, back to the layer before.
+/// The variables from which the activation's input was computed, back to the previous layer.
 struct LayerWeights {
-  std::optional<HealthSubject> weight;  ///< the nearest one of two axes or more
+  std::optional<HealthSubject> weight;  ///< the nearest one with two axes or more
   std::uint64_t last = 0;               ///< the largest id of all
 };
 
@@ -52,7 +52,7 @@ LayerWeights weights_before(const HealthPast& past, std::uint64_t input, const K
     if (producer == 0 || !seen.insert(producer).second) continue;
     past.trace.glance(producer, producer, [&](const RecordGlance& record) {
       if (record.number != producer || !record.head.op || record.head.kind != EventKind::op) return;
-      if (record.head.op->facts.activation != Activation::none) return;  // the layer before
+      if (record.head.op->facts.activation != Activation::none) return;  // the previous layer
       waiting.insert(waiting.end(), record.inputs.begin(), record.inputs.end());
     });
     if (found.weight && waiting.size() > most_ops_to_weight) break;
@@ -72,7 +72,7 @@ std::optional<HealthSubject> variable_subject(const HealthPast& past, std::uint6
   subject.name = variable_text(name);
   subject.variable = variable;
   if (variable == 0)
-    if (const auto assignment = past.handoffs.assignment_of(leaf)) subject.variable = assignment->variable;
+    if (const auto assignment = past.data_flow.assignment_of(leaf)) subject.variable = assignment->variable;
   subject.order = subject.variable;
   if (origin.spec() != 0) subject.shape = spec_of(origin.spec()).shape;
   return subject;
@@ -136,7 +136,7 @@ void HealthBatch::gradient(const HealthSubject& subject, std::uint32_t playback,
   if (playback_ == 0) playback_ = playback;
   const std::uint32_t number = store_.subject(subject);
   if (!gradient) {
-    // Of two playbacks in a step the one that gave it a gradient counts.
+    // If a step has two playbacks, the one that gave it a gradient counts.
     if (!samples_.contains({number, quantity::gradient}))
       add(number, quantity::gradient, {playback, std::numeric_limits<double>::quiet_NaN()});
     return;

@@ -1,5 +1,4 @@
-// The samples of one step on their way to the store: the same for a step that runs and for one that is
-// recomputed.
+// Collects the samples of one step for the store; the same for a running and a recomputed step.
 #pragma once
 
 #include <functional>
@@ -10,21 +9,21 @@
 
 #include "engine/record/health/health.h"
 #include "engine/record/health/health_gauges.h"
-#include "engine/record/trace/handoffs.h"
+#include "engine/record/trace/data_flow_log.h"
 #include "engine/record/trace/trace.h"
 #include "engine/record/values/values.h"
 
 namespace tapedeck {
 
-/// What is known of the recording.
+/// The parts of the recording that samples need.
 struct HealthPast {
   const Trace& trace;
   const Values& values;
-  const Handoffs& handoffs;
+  const DataFlowLog& data_flow;
 };
 
-/// The variable whose value the tensor is; nothing where it is none's. `variable`: its id where the caller
-/// knows it better (assignments are forgotten in time); 0: he does not.
+/// The variable whose value the tensor is; nullopt if there is none. `variable`: its id if the caller knows
+/// it (old assignments are forgotten); else 0.
 std::optional<HealthSubject> variable_subject(const HealthPast& past, std::uint64_t leaf,
                                               std::uint64_t variable = 0);
 
@@ -35,9 +34,9 @@ struct ActivationCall {
   std::uint64_t input = 0, output = 0;
   std::uint32_t scope = 0, location = 0;
 };
-/// Ids of variables by their values, where somebody knows them better than the newest assignments.
+/// Ids of variables by their values, if known better than from the newest assignments.
 using KnownVariables = std::map<std::uint64_t, std::uint64_t>;
-/// Named by its scope, or by the weight on the way to it.
+/// Named after its scope, or after the weight that leads to it.
 HealthSubject activation_subject(const HealthPast& past, const ActivationCall& call, const Shape& shape,
                                  const KnownVariables& known = {});
 
@@ -47,16 +46,17 @@ class HealthBatch {
   HealthBatch(const HealthPast& past, HealthStore& store) : past_(past), store_(store) {}
 
   void know(std::uint64_t value, std::uint64_t variable) { known_[value] = variable; }
-  /// What a playback was asked of, where that is one number.
+  /// The target of a playback, if it is a single number.
   void loss(std::uint32_t playback, std::uint32_t location, const Tensor& target);
-  /// Of a source of a playback. `id`: of the gradient as it was recorded; 0, and undefined: there was none.
+  /// The gradient of a source of a playback. `id`: of the gradient as recorded; 0, with an undefined tensor:
+  /// none.
   void gradient(const HealthSubject& subject, std::uint32_t playback, std::uint64_t id,
                 const Tensor& gradient, bool with_rank);
-  /// What an optimiser was given, where no playback gave the variable one.
+  /// The gradient passed to an optimiser, if no playback gave the variable one.
   void given_gradient(const HealthSubject& subject, std::uint32_t record, const Tensor& gradient);
   void update(const HealthSubject& subject, std::uint32_t record, const Tensor& before, const Tensor& now);
   void activation(const ActivationCall& call, const Tensor& output);
-  /// Puts all of them into the store, with the mark where there was a playback, and is empty.
+  /// Moves all samples to the store, with the mark if there was a playback.
   void write(bool mark, bool recomputed);
   bool empty() const { return samples_.empty(); }
 

@@ -42,7 +42,7 @@ double scalar_value(DType dtype, const std::array<std::byte, 8>& bytes) {
   return dtype == DType::float64 ? value : static_cast<double>(narrow);
 }
 
-/// The kernel's sum; without its speed where it is beyond the dtype's range.
+/// The kernel's sum; computed more slowly if it exceeds the dtype's range.
 template <class Kernel, class Slow>
 double sum_or(DType dtype, Kernel&& kernel, Slow&& slow) {
   alignas(8) std::array<std::byte, 8> bytes{};
@@ -59,7 +59,7 @@ std::uint64_t count_not_finite(const Tensor& values) {
   });
 }
 
-/// Place `i` of `count` evenly chosen ones of `all`.
+/// Index `i` of `count` evenly chosen ones of `all`.
 std::int64_t spread_place(std::int64_t i, std::int64_t count, std::int64_t all) {
   return count == all ? i : i * all / count;
 }
@@ -117,7 +117,7 @@ double certain_share(const T* x, std::int64_t rows, std::int64_t classes) {
   return static_cast<double>(certain) / static_cast<double>(looked_at);
 }
 
-/// Asked for every op while Health is open, so it is known by the registry's index.
+/// Needed for every op while Health is open, so it is a table by the registry's index.
 std::uint8_t gradient_place_of(const OpDef& op) {
   static const std::vector<std::uint8_t> known = [] {
     const Registry& registry = Registry::instance();
@@ -134,14 +134,14 @@ std::uint8_t gradient_place_of(const OpDef& op) {
   return op.index >= 0 && index < known.size() ? known[index] : std::uint8_t{0};
 }
 
-/// Rows and columns as a tensor of more axes is seen.
+/// Rows and columns of a tensor of higher rank, viewed as a matrix.
 std::pair<std::int64_t, std::int64_t> matrix_sides(const Shape& shape) {
   if (shape.rank() < 2) return {0, 0};
   const std::int64_t columns = shape[shape.rank() - 1];
   return {columns == 0 ? 0 : element_count(shape) / columns, columns};
 }
 
-/// Of values on a GPU, by the GPU: of the finite ones.
+/// For values on a GPU, computed there, over the finite ones.
 NormGauge norm_there(const Tensor& tensor) {
   const Summary summary = summarize(tensor, 0, false);
   if (summary.finite == 0) return {0, summary.count};
@@ -229,7 +229,7 @@ std::optional<double> rank_gauge(const Tensor& gradient) {
   const Eigen::MatrixXd gram = matrix.transpose() * matrix;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram, Eigen::EigenvaluesOnly);
   if (solver.info() != Eigen::Success) return std::nullopt;
-  // What rounding leaves of zero is no direction.
+  // The rounding error of a zero is not a direction.
   const double floor = solver.eigenvalues().maxCoeff() * 1e-14 * static_cast<double>(side);
   std::vector<double> singular;
   double total = 0;

@@ -9,12 +9,12 @@
 namespace tapedeck {
 namespace {
 
-/// Of the program's time; with what the window asks for it stays far below 15 %.
+/// Fraction of the program's time; with the window's requests the total stays far below 15 %.
 constexpr double most_share = 0.02;
 constexpr std::uint32_t most_every = 4096;
-constexpr std::uint32_t samples_between_ranks = 32;  // they take as long as all else
+constexpr std::uint32_t samples_between_ranks = 32;  // they take as long as everything else
 
-/// splitmix64: neighbours get places that have nothing to do with each other.
+/// splitmix64: neighbouring blocks get unrelated offsets.
 std::uint64_t scattered(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -71,12 +71,12 @@ void HealthSampler::cell_ended() {
 void HealthSampler::adapt(std::int64_t length) {
   const bool sampled = sampling_;
   const double plain = static_cast<double>(std::max<std::int64_t>(1, length - spent_));
-  // A step that waited at the gate, or for the user between two cells, says nothing.
+  // The time of a step that waited at the gate, or for the user between two cells, is meaningless.
   if (plain_ == 0 || plain < 10 * plain_) plain_ = plain_ == 0 ? plain : 0.8 * plain_ + 0.2 * plain;
   if (!sampled) return;
   ++samples_seen_;
   const auto spent = static_cast<double>(spent_);
-  cost_ = samples_seen_ <= 2 ? spent : 0.7 * cost_ + 0.3 * spent;  // the first one finds cold caches
+  cost_ = samples_seen_ <= 2 ? spent : 0.7 * cost_ + 0.3 * spent;  // the first one has cold caches
   if (samples_seen_ == 1) return;
   every_ = static_cast<std::uint32_t>(
       std::clamp(std::ceil(cost_ / (most_share * plain_)), 1.0, double{most_every}));
@@ -96,7 +96,8 @@ void HealthSampler::begin_step() {
     on_ = sampling_ = false;
     return;
   }
-  // One of each `every` steps, at a place that differs: steps that take turns (two networks) all get theirs.
+  // One of every `every` steps, at a varying offset, so that alternating steps (two networks) are all
+  // sampled.
   if (left_ == 0) {
     sampling_ = true;
     const std::uint32_t every = every_;
@@ -147,7 +148,7 @@ void HealthSampler::playback_begins(std::uint32_t record, std::uint32_t location
 void HealthSampler::playback_ended(std::uint32_t record, std::span<const Tensor> gradients) {
   const Timed timed(*this);
   if (!sampling_) return;
-  const std::vector<std::uint64_t> sources = past_.handoffs.sources_of(record);
+  const std::vector<std::uint64_t> sources = past_.data_flow.sources_of(record);
   for (std::size_t i = 0; i < std::min(sources.size(), gradients.size()); ++i) {
     const auto subject = variable_subject(past_, sources[i]);
     if (!subject) continue;

@@ -1,7 +1,7 @@
-// Takes samples of the steps that run, while somebody looks at Health.
+// Takes samples of the running steps while Health is shown.
 //
-// A step begins with the first op on a tape after an update, and ends with its updates. One step of so many
-// is sampled that the samples take a bounded part of the program's time. Within a sampled step the program's
+// A step begins with the first op on a tape after an update, and ends with its updates. The sampling rate
+// adapts so that samples take a bounded fraction of the program's time. Within a sampled step the program's
 // own thread measures a tensor right after it was made, while it is in the caches; nothing is held beyond the
 // op.
 #pragma once
@@ -23,25 +23,25 @@ class HealthSampler {
   HealthSampler(const HealthPast& past, HealthStore& store)
       : past_(past), store_(store), batch_(past, store) {}
 
-  /// Samples from now on for so long; 0: no longer. Any thread.
+  /// Samples for this long from now on; 0: stops. Any thread.
   void watch(std::chrono::milliseconds time);
   bool on() const { return on_.load(std::memory_order_relaxed); }
-  /// One step of so many is sampled; 0: none is.
+  /// Every how many steps one is sampled; 0: none is.
   std::uint32_t every() const { return on() ? every_.load(std::memory_order_relaxed) : 0; }
-  /// What is there of a step that goes on goes to the store.
+  /// Stores the samples of the unfinished step so far.
   void flush();
-  /// A cell has ended: what is assigned after a step's updates is no update of it any more.
+  /// A cell has ended: assignments after a step's updates no longer count as updates of it.
   void cell_ended();
 
-  // ---- by the thread that runs the op, where it is on
+  // ---- called by the thread that runs the op, while sampling is on
   enum class Wants : std::uint8_t { nothing, activation, update };
-  /// Before an op, what of it is to be given to ended().
+  /// Before an op: what ended() needs of it.
   Wants wants(const Event& event, bool backward);
   void ended(Wants wants, const ActivationCall& call, std::span<const Tensor> inputs,
              std::span<const Tensor> outputs);
   void playback_begins(std::uint32_t record, std::uint32_t location, std::span<const Tensor> targets);
   void playback_ended(std::uint32_t record, std::span<const Tensor> gradients);
-  /// After the variable has its new value; `value`: what that was made of.
+  /// After the variable got its new value; `value`: the assigned tensor.
   void assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint32_t record);
 
  private:
@@ -56,17 +56,17 @@ class HealthSampler {
   std::mutex mutex_;  ///< guards what follows
   HealthBatch batch_;
   std::chrono::steady_clock::time_point until_{};
-  bool whole_ = false;                   ///< the step was seen from its begin
-  std::uint32_t left_ = 0, offset_ = 0;  ///< steps until the next sample; its place among its neighbours
+  bool whole_ = false;                   ///< the step was seen from its start
+  std::uint32_t left_ = 0, offset_ = 0;  ///< steps until the next sample; its offset within the interval
   std::uint64_t blocks_ = 0;
   std::int64_t began_ = 0, spent_ = 0;  ///< ticks
   double cost_ = 0, plain_ = 0;         ///< of a sampled step's samples, and of a step without; ticks
   std::uint32_t samples_seen_ = 0;
-  /// Where a variable's gradient was asked for: the value, and the step of that sample.
+  /// Where a variable's gradient was requested: the value, and the step of that sample.
   struct Source {
     std::uint64_t value = 0, step = 0;
   };
-  std::uint64_t step_ = 0;                   ///< counts those that began, and the ends of cells
+  std::uint64_t step_ = 0;                   ///< counts starts of steps and ends of cells
   std::map<std::uint64_t, Source> sources_;  ///< by variable
   std::set<std::uint64_t> made_by_updates_;  ///< values that the step's update ops made
 };

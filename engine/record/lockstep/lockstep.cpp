@@ -31,7 +31,7 @@ bool comparable(DType a, DType b) {
   return a == b || (is_floating(a) && is_floating(b)) || (is_complex(a) && is_complex(b));
 }
 
-/// Ops, and what the user's own code made of ops or of none.
+/// Ops, and results of the user's own code.
 bool writes_values(const LockstepEvent& event) {
   return event.kind == EventKind::op || event.kind == EventKind::custom ||
          (event.kind == EventKind::vjp && event.custom);
@@ -41,7 +41,7 @@ std::string called(const LockstepEvent& event) {
   return event.op ? event.op->name : event.name;
 }
 
-/// What a report keeps of it.
+/// The part that a report keeps.
 LockstepEvent without_values(const LockstepEvent& event) {
   LockstepEvent kept;
   kept.kind = event.kind;
@@ -95,8 +95,7 @@ Lockstep& Lockstep::instance() {
 
 void Lockstep::start(const LockstepOptions& options) {
   if (running_.exchange(true))
-    fail<FailedPreconditionError>(
-        "lockstep: another one runs; a lockstep can not begin inside of a lockstep");
+    fail<FailedPreconditionError>("lockstep: another one runs; a lockstep cannot begin inside of a lockstep");
   options_ = options;
   report_ = {};
   open_.clear();
@@ -154,8 +153,8 @@ bool Lockstep::concerns() const {
 bool Lockstep::is_ignored(const Event& event) {
   if (phase_ == Phase::idle || (!open_.empty() && open_.back().hides)) return true;
   if (!options_.loose) return false;
-  if (event.op == &ops::copy_to_device_op) return true;  // on another device it has other copies
-  // In another dtype it has other conversions.
+  if (event.op == &ops::copy_to_device_op) return true;  // copies differ between devices
+  // Conversions differ between dtypes.
   if (!is_cast(event.op)) return false;
   return event.kind == EventKind::vjp ||
          (is_differentiable(event.inputs[0].dtype()) && is_differentiable(event.outputs[0].dtype));
@@ -173,7 +172,7 @@ LockstepEvent Lockstep::note(const Event& event, std::uint64_t record) {
   return noted;
 }
 
-/// Whether they fit into what may be held.
+/// Whether they fit within the limit.
 bool Lockstep::hold(std::span<const Tensor> tensors) {
   constexpr std::size_t always = 512;  // a digest takes as much
   std::uint64_t more = 0;
@@ -239,7 +238,7 @@ void Lockstep::ended(const Event& event, std::uint64_t, std::span<const Tensor> 
   if (phase_ == Phase::first) return end_first(partner, outputs, error);
   open.noted.failed = error != nullptr;
   if (open.noted.failed != partner.failed) {
-    if (error) return;  // what it throws says more, where nobody catches it
+    if (error) return;  // its own exception says more, if it is not caught
     LockstepDifference difference;
     difference.reason = LockstepDifference::Reason::failure;
     difference.first = std::move(partner);
@@ -272,7 +271,7 @@ void Lockstep::end_second(LockstepEvent& partner, LockstepEvent& noted, std::spa
     for (std::size_t k = 0; k < std::min(count, noted.outputs.size()); ++k) compare_output(partner, noted, k);
   }
   last_ = without_values(noted);
-  // Later ops hold what they take of it.
+  // Later ops hold the inputs that they take from it.
   partner.inputs.clear();
   partner.outputs.clear();
   partner.digests.clear();

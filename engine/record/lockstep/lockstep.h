@@ -1,9 +1,8 @@
-// Two runs of one function, the second beside what is known of the first: it stops right after the first op
-// that differs.
+// Compares two runs of one function: the second stops right after the first op that differs.
 //
-// The first run's ops are kept in their order, with the values that they took and wrote as far as a limit
-// allows, else with a digest of what they wrote. As the ops of the second run begin and end, each is compared
-// with its partner. Only the thread that began the lockstep counts; ops of others pass.
+// The first run's ops are kept in order, with their inputs and outputs up to a memory limit, beyond it with a
+// digest of their outputs. Each op of the second run is compared with its partner as it begins and ends. Only
+// ops of the thread that began the lockstep count.
 #pragma once
 
 #include <atomic>
@@ -19,23 +18,23 @@
 
 namespace tapedeck {
 
-/// Thrown out of the op at which the second run stops.
+/// Thrown by the op at which the second run stops.
 struct LockstepDifferenceError : Error {
   using Error::Error;
 };
 
 struct LockstepOptions {
-  std::optional<double> rtol, atol;  ///< none: by the dtypes, see tolerance_of
-  /// One of the settings changes dtypes or devices: values need not be the same to the last bit, and
-  /// conversions between floating dtypes are no ops.
+  std::optional<double> rtol, atol;  ///< nullopt: from the dtypes, see tolerance_of
+  /// One of the settings changes dtypes or devices: values need not be bit-identical, and conversions between
+  /// floating-point dtypes are ignored.
   bool loose = false;
   std::optional<DType> narrowest;                      ///< of the dtypes that the settings name
   std::uint64_t limit_bytes = std::uint64_t{1} << 30;  ///< of the values that are held
 };
 
-/// Of two results of these dtypes. Without tolerances of the caller's: none where the runs are not loose;
-/// else half of the digits of the narrower dtype, and 64 units in the last place of the tensor's largest
-/// magnitude, as sums of terms that cancel have them.
+/// The tolerance for two results of these dtypes. Unless the caller gives one: zero if the runs are not
+/// loose; else half of the narrower dtype's digits, plus 64 units in the last place of the tensor's largest
+/// magnitude, the error of sums with cancellation.
 Tolerance tolerance_of(const LockstepOptions& options, DType first, DType second);
 
 /// One op, custom gradient, VJP or playback of a run.
@@ -44,22 +43,22 @@ struct LockstepEvent {
   const OpDef* op = nullptr;
   bool custom = false;
   bool failed = false;
-  std::uint32_t number = 0;  ///< of ops: from 1, counted in its run; of others: of the op before
+  std::uint32_t number = 0;  ///< ops: from 1, counted per run; others: that of the previous op
   std::uint32_t location = 0;
   std::uint64_t record = 0;  ///< 0: no recorder
-  std::string name;          ///< where there is no op
-  Tensors inputs, outputs;   ///< empty where they are not held
+  std::string name;          ///< if there is no op
+  Tensors inputs, outputs;   ///< empty if not held
   bool inputs_held = false, outputs_held = false;
-  std::vector<Digest> digests;  ///< of the outputs that are not held
+  std::vector<Digest> digests;  ///< of outputs that are not held
 };
 
 struct LockstepDifference {
   enum class Reason {
-    value,     ///< what an op wrote
+    value,     ///< an output has other values
     shape,     ///< an output has another shape, or dtype
-    sequence,  ///< another op
-    failure,   ///< an op failed in one of the runs, and the run went on
-    longer,    ///< the second run goes on where the first one ended
+    sequence,  ///< a different op
+    failure,   ///< an op failed in one of the runs, which continued
+    longer,    ///< the second run continues where the first one ended
     shorter    ///< the second one ended first
   };
   Reason reason = Reason::value;
@@ -68,8 +67,7 @@ struct LockstepDifference {
   TensorDifference values;
   Tolerance tolerance;
   bool statistics_only = false;  ///< the first run's values were not held
-  /// Of the operands that both sides have: the largest difference over the largest magnitude. None: not
-  /// known.
+  /// The largest difference of the operands that both sides have / the largest magnitude. nullopt: unknown.
   std::optional<double> inputs_apart;
 };
 
@@ -77,8 +75,7 @@ struct LockstepReport {
   std::uint32_t ops = 0;              ///< that were compared
   std::uint32_t statistics_only = 0;  ///< of which the first run's values were not held
   std::uint64_t held_bytes = 0;       ///< the most
-  /// The largest difference within the tolerance, over the tensor's largest magnitude; 0: all values are the
-  /// same.
+  /// The largest difference within the tolerance / the tensor's largest magnitude; 0: all values are equal.
   double largest = 0;
   TensorDifference where;
   LockstepEvent first, second;  ///< whose; without values
@@ -90,16 +87,16 @@ class Lockstep final : public FrontObserver {
  public:
   static Lockstep& instance();
 
-  /// The calling thread's ops are the first run from now on. Throws FailedPreconditionError where a lockstep
-  /// runs already.
+  /// Starts the first run with the calling thread's ops. Throws FailedPreconditionError if a lockstep is
+  /// already running.
   void start(const LockstepOptions& options);
-  /// What ran since start() is forgotten: the first run begins again.
+  /// Discards what ran since start() and restarts the first run.
   void start_again();
-  /// The calling thread's ops are the second run from now on.
+  /// Starts the second run with the calling thread's ops.
   void second_run();
-  /// Between the runs: ops are no part of them.
+  /// Between the runs: ops belong to neither.
   void pause();
-  /// The lockstep is over. `complete`: the second run came to its end.
+  /// Ends the lockstep. `complete`: the second run reached its end.
   LockstepReport finish(bool complete);
   bool runs() const { return running_.load(); }
 
@@ -122,19 +119,20 @@ class Lockstep final : public FrontObserver {
   [[noreturn]] void stop(LockstepDifference difference);
 
   std::atomic<bool> running_{false};
-  // The rest belongs to the thread that began it.
+  // Only the thread that began it uses the rest.
   std::atomic<std::thread::id> thread_{};
   Phase phase_ = Phase::idle;
   LockstepOptions options_;
   std::deque<LockstepEvent> first_;
-  /// What has begun and not ended: its place in the run, or `ignored`; of the second run with what was noted.
+  /// An event that has not ended: its position in the run, or `ignored`; in the second run with its recorded
+  /// partner.
   struct Open {
     std::int64_t place = ignored;
     LockstepEvent noted;
-    bool hides = false;  ///< what begins inside is no part of the runs
+    bool hides = false;  ///< events inside are not part of the runs
   };
   std::vector<Open> open_;
-  std::int64_t place_ = 0;  ///< of what begins next
+  std::int64_t place_ = 0;  ///< of the next event
   std::uint32_t ops_ = 0;   ///< of this run so far
   LockstepEvent last_;      ///< of the second run; without values
   std::unordered_set<const void*> storages_;

@@ -19,9 +19,9 @@ bool dtype_has(DType dtype, double value) {
   return ops::cast(number_in(value, dtype), DType::float64).item() == value;
 }
 
-/// Whole numbers by a whole number, in their own dtype: nothing where that does not have the amount.
+/// Integers by an integer, in their own dtype; undefined if the dtype cannot represent the amount.
 std::optional<Tensor> adjusted_whole(const Tensor& tensor, Instead what, double asked) {
-  // A clipped whole number is one: ±2.5 and ±2 leave the same.
+  // Clipping integers to ±2.5 and to ±2 is the same.
   const double amount = what == Instead::clip ? std::floor(asked) : asked;
   const DType dtype = tensor.dtype();
   if (!is_integer(dtype) || std::trunc(amount) != amount || std::abs(amount) > exact_in_float64 ||
@@ -31,7 +31,7 @@ std::optional<Tensor> adjusted_whole(const Tensor& tensor, Instead what, double 
   if (what == Instead::scale) return ops::multiply(tensor, number);
   if (what == Instead::add) return ops::add(tensor, number);
   const Tensor low = dtype_has(dtype, -amount) ? ops::maximum(tensor, number_in(-amount, dtype))
-                                               : tensor;  // unsigned: none is below
+                                               : tensor;  // unsigned: none is negative
   return ops::minimum(low, number);
 }
 
@@ -67,7 +67,7 @@ Tensor adjusted(const Tensor& tensor, Instead what, double amount, const RecordV
   const DType wide_dtype = complex ? DType::complex128 : DType::float64;
   const Tensor wide = ops::cast(tensor, wide_dtype);
   if (is_integer(dtype) && tensor.count() > 0 && ops::reduce_max(ops::abs(wide)).item() > exact_in_float64)
-    refuse("scaled by what is no whole number: " + subject +
+    refuse("scaled by a number that is not whole: " + subject +
            " has whole numbers beyond 2^53, which float64 would round.");
   return ops::cast(adjusted_wide(wide, what, number_in(amount, wide_dtype)), dtype);
 }

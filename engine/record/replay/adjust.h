@@ -1,4 +1,4 @@
-// What a change of a branch makes of a tensor: a multiple, a clipped one, a sum, or a number everywhere.
+// Applies a branch's change to a tensor: scales, clips, adds, or sets all elements.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tapedeck {
 
-/// Of the same shape and dtype. `what`: scale, clip, add or set. Whole numbers stay exact where `amount` is
-/// one; other numbers are computed in float64 (complex128) and rounded once. `subject` is what an error calls
-/// it, "its result". Throws BranchError where the dtype has no such numbers.
+/// The result has the same shape and dtype. `what`: scale, clip, add or set. Integers stay exact if `amount`
+/// is an integer; other numbers are computed in float64 (complex128) and rounded once. `subject`: how errors
+/// refer to the tensor, "its result". Throws BranchError if the dtype has no such numbers.
 Tensor adjusted(const Tensor& tensor, Instead what, double amount, const RecordView& record,
                 const std::string& subject);
 

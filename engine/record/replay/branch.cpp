@@ -44,14 +44,15 @@ Tensor instead_of(const Change& change, const RecordView& record, const Tensors&
   return inputs[0];
 }
 
-/// A random op that ran has its place in the random sequence beside its seed: another seed, another place.
+/// A random op that ran has its position in the random sequence besides its seed: another seed needs another
+/// position.
 void follow_seed(const OpDef& op, const Attribute& seed_before, std::vector<Attribute>& attributes) {
   const auto key = op.find_place("key"), counter = op.find_place("counter");
   const auto seed = op.find_place("seed");
   if (!key || !counter || !seed) return;
   const auto* number = std::get_if<std::int64_t>(&attributes[*seed]);
   attributes[*key] = random_key(number ? std::optional(*number) : std::nullopt);
-  // Without a seed it stood somewhere in a sequence that all such ops share.
+  // Without a seed its position was in a sequence that all such ops share.
   if (std::holds_alternative<std::monostate>(seed_before)) attributes[*counter] = std::int64_t{0};
 }
 
@@ -91,6 +92,12 @@ void Branch::check(const Change& change) const {
     if (change.kind == Change::Kind::input && change.input >= record.inputs.size())
       refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no input ", change.input,
                     ".");
+    if (change.result && (*change.result >= record.outputs.size() || !record.outputs[*change.result]))
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no result ",
+                    *change.result, "; it has ", record.outputs.size(), ".");
+    if (change.result && change.instead == Instead::skip)
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(),
+                    ") can be skipped as a whole, not for its result ", *change.result, " alone.");
     return;
   }
   const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
@@ -120,6 +127,17 @@ std::span<const std::size_t> Branch::changes_of_record(std::uint32_t record) con
 bool Branch::is_replaced(std::uint64_t tensor) const {
   return std::ranges::any_of(changes_of_tensor(tensor),
                              [&](std::size_t at) { return changes_[at].kind == Change::Kind::value; });
+}
+
+bool Branch::is_changed_result(std::uint64_t tensor) const {
+  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  if (!is_changed_op(producer)) return false;
+  const std::span<const std::size_t> changes = changes_of_record(producer);
+  const bool whole = std::ranges::any_of(changes, [&](std::size_t at) { return !changes_[at].result; });
+  RecordView record;
+  if (whole || !recorder_.trace().read(producer, record)) return true;
+  return std::ranges::any_of(changes,
+                             [&](std::size_t at) { return record.outputs[*changes_[at].result] == tensor; });
 }
 
 Tensor Branch::changed(std::uint64_t tensor, Tensor value) const {
@@ -162,7 +180,7 @@ TensorIds Branch::made_of(std::uint64_t tensor) const {
   RecordView record;
   if (producer != 0 && recorder_.trace().read(producer, record))
     return std::ranges::find(record.outputs, tensor) == record.outputs.end() ? TensorIds{} : record.inputs;
-  const auto assignment = recorder_.handoffs().assignment_of(tensor);
+  const auto assignment = recorder_.data_flow().assignment_of(tensor);
   if (assignment && assignment->value && assignment->value != tensor) return {assignment->value};
   return {};
 }
@@ -171,21 +189,20 @@ bool Branch::is_forgotten(std::uint64_t tensor) const {
   const Trace& trace = recorder_.trace();
   const TensorOrigin origin = trace.tensors().get(tensor);
   if (origin.producer() != 0) return origin.producer() < trace.oldest_kept();
-  // An op's result that was forgotten and is used again counts as a leaf.
+  // A forgotten op's result that is used again counts as a leaf.
   if (tensor < trace.oldest_tensor()) return true;
   // Every value of a variable has a name, and was assigned.
-  return origin.named() && tensor <= recorder_.handoffs().newest_forgotten() &&
-         !recorder_.handoffs().assignment_of(tensor);
+  return origin.named() && tensor <= recorder_.data_flow().newest_forgotten() &&
+         !recorder_.data_flow().assignment_of(tensor);
 }
 
 bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
   std::vector<Visit> stack;
-  // The answer where it is known at once; else a visit is put on the stack.
+  // The answer if it is known at once; else pushes a visit on the stack.
   const auto look = [&](std::uint64_t id) -> std::optional<bool> {
     if (id < first_) return false;
     if (const auto known = depends_.find(id); known != depends_.end()) return known->second;
-    if (is_changed(id) || is_changed_op(recorder_.trace().tensors().get(id).producer()))
-      return depends_[id] = true;
+    if (is_changed(id) || is_changed_result(id)) return depends_[id] = true;
     stack.push_back({id, made_of(id), 0});
     if (stack.back().inputs.empty() && is_forgotten(id)) cut_off_ = true;
     return std::nullopt;
@@ -199,7 +216,7 @@ bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
     bool waits = false;
     while (!found && !waits && visit.next < visit.inputs.size()) {
       const std::uint64_t input = visit.inputs[visit.next];
-      const auto answer = look(input);  // may move the stack: `visit` is read anew
+      const auto answer = look(input);  // may reallocate the stack: `visit` is read again
       if (!answer) {
         waits = true;
         break;
@@ -214,7 +231,7 @@ bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
   return tensor >= first_ && depends_.contains(tensor) && depends_.at(tensor);
 }
 
-/// The tensors that have to be computed, each after what it needs; counts how often each is taken.
+/// The tensors that have to be computed, each after what it needs; counts how often each is used.
 std::vector<Branch::Visit> Branch::plan(std::uint64_t tensor, const CancelFlag* cancel) {
   std::vector<Visit> order;
   std::unordered_set<std::uint64_t> seen;
@@ -259,7 +276,7 @@ void Branch::run(const std::vector<Visit>& plan, const Find& original, const Can
   for (std::size_t i = 0; i < plan.size(); ++i) {
     check_cancelled(cancel);
     if (progress && i % 64 == 0) progress(i, plan.size());
-    // Another result of the same op brought it along?
+    // computed together with another result of the same op?
     if (!values_.contains(plan[i].tensor)) compute(plan[i].tensor, original);
     for (const std::uint64_t input : plan[i].inputs) taken(input);
     forget();
@@ -300,9 +317,12 @@ Tensors Branch::run(const RecordView& record, const Find& original) {
     change_inputs(record, inputs);
     if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
     Tensors results = run_again(recorder_, record, inputs, attributes);
-    for (const std::size_t at : changes_of_record(record.number))
-      if (changes_[at].kind == Change::Kind::instead)
-        for (Tensor& result : results) result = instead_of(changes_[at], record, inputs, result);
+    for (const std::size_t at : changes_of_record(record.number)) {
+      const Change& change = changes_[at];
+      if (change.kind != Change::Kind::instead) continue;
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (!change.result || change.result == i) results[i] = instead_of(change, record, inputs, results[i]);
+    }
     return results;
   } catch (const ValueError&) {
     throw;
@@ -323,7 +343,7 @@ void Branch::keep(std::uint64_t tensor, Tensor value) {
   may_go(tensor);
 }
 
-/// By something that the plan computes.
+/// Whether something that the plan computes uses it.
 void Branch::taken(std::uint64_t tensor) {
   const auto found = uses_.find(tensor);
   if (found == uses_.end() || --found->second > 0) return;
@@ -342,13 +362,13 @@ void Branch::end_plan() {
   for (const auto& [tensor, left] : std::exchange(uses_, {})) may_go(tensor);
 }
 
-/// What the plan no longer takes goes: it can be had again.
+/// Drops what the plan no longer needs: it can be recomputed.
 void Branch::forget() {
   while (bytes_ > limits_.kept && !order_.empty()) {
     const auto found = values_.find(order_.front());
     order_.pop_front();
     found->second.queued = false;
-    if (uses_.contains(found->first)) continue;  // a later plan takes it: it queues again after that
+    if (uses_.contains(found->first)) continue;  // a later plan needs it: it queues again after that
     bytes_ -= found->second.value.bytes();
     values_.erase(found);
   }

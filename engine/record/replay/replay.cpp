@@ -23,7 +23,7 @@ template <class... Parts>
   throw ValueError(code, text.str());
 }
 
-/// What `found` has is what the trace says of the record's output `i`.
+/// Whether `found` matches the trace's spec of the record's output `i`.
 bool as_recorded(const Recorder& recorder, const RecordView& record, std::size_t i, DType dtype,
                  const Shape& shape) {
   const TensorOrigin origin = recorder.trace().tensors().get(record.outputs[i]);
@@ -32,13 +32,13 @@ bool as_recorded(const Recorder& recorder, const RecordView& record, std::size_t
   return spec.dtype == dtype && spec.shape == shape;
 }
 
-/// Of a trace file: throws ValueError where the op makes something else than the file says.
+/// For a trace file: throws ValueError if the op's result differs from what the file says.
 void check_made(const Recorder& recorder, const RecordView& record, std::span<const TensorSpec> specs) {
   for (std::size_t i = 0; i < specs.size(); ++i)
     if (specs.size() != record.outputs.size() ||
         !as_recorded(recorder, record, i, specs[i].dtype, specs[i].shape))
       refuse("gone", "Op ", record.number, " (", record.name(),
-             ") does not make what the trace file says of it: the file is damaged.");
+             ") gives another result than the trace file says: the file is damaged.");
 }
 
 TensorSpecs specs_of(const Tensors& tensors) {
@@ -76,7 +76,7 @@ class Replay {
  private:
   struct Step {
     std::uint32_t record = 0;
-    /// Where no record makes it: a variable's value, and the op's result that it is.
+    /// If no record makes it: a variable's value, and the op's result that was assigned.
     std::uint64_t version = 0, made_of = 0;
   };
   struct Visit {
@@ -94,7 +94,7 @@ class Replay {
     progress_(done, total);
   }
 
-  /// Puts the records whose outputs are needed in an order in which each comes after what it needs.
+  /// Sorts the records whose outputs are needed topologically.
   void plan() {
     std::vector<Visit> stack;
     need(target_, stack);
@@ -103,7 +103,7 @@ class Replay {
       if (visit.next_input < visit.inputs.size()) {
         const std::uint64_t input = visit.inputs[visit.next_input++];
         ++uses_[input];
-        need(input, stack);  // may move the stack: `visit` is not used after it
+        need(input, stack);  // may reallocate the stack: `visit` is not used afterwards
         continue;
       }
       plan_.push_back(visit.step);
@@ -141,13 +141,13 @@ class Replay {
     }
     if (origin.is_leaf() && origin.lost())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
-             " is gone: no op made it, and it was let go when that recording ended.");
+             " is gone: no op made it, and it was released when that recording ended.");
     if (origin.is_version())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is gone: the record of its assignment was forgotten.");
     if (origin.is_leaf())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
-             " is gone: no op made it, and it had to go when the recording passed its budget.");
+             " is gone: no op made it, and it was dropped when the recording exceeded its budget.");
     RecordView record;
     if (!recorder_.trace().read(origin.producer(), record))
       refuse("gone", "The value of ", tensor_text(recorder_, id),
@@ -155,7 +155,7 @@ class Replay {
              "of records.");
     if (record.state != RecordState::done || record.head.kind != EventKind::op)
       refuse("gone", "The value of ", tensor_text(recorder_, id),
-             " is not there yet: the op is still running.");
+             " is not available yet: the op is still running.");
     if (std::find(record.outputs.begin(), record.outputs.end(), id) == record.outputs.end())
       refuse("gone", "Op ", record.number, " (", record.name(), ") is said to have made tensor ", id,
              ", but did not: the trace file is damaged.");
@@ -163,9 +163,9 @@ class Replay {
     stack.push_back({{record.number, 0, 0}, std::move(record.inputs)});
   }
 
-  /// What the variable's value was made of, where an op made that; 0: it is not known.
+  /// The op's result that was assigned as the variable's value; 0: unknown.
   std::uint64_t source_of(std::uint64_t version) const {
-    const auto assignment = recorder_.handoffs().assignment_of(version);
+    const auto assignment = recorder_.data_flow().assignment_of(version);
     if (!assignment || assignment->value == 0 || assignment->value >= version) return 0;
     const TensorOrigin origin = recorder_.trace().tensors().get(assignment->value);
     return origin.producer() == 0 ? 0 : assignment->value;
@@ -182,9 +182,10 @@ class Replay {
     const Tensor value = values_.at(made_of);
     const RecordedSpec spec = spec_of(recorder_.trace().tensors().get(version).spec());
     if (value.dtype() != spec.dtype || value.shape() != spec.shape)
-      refuse("gone", "The value of ", tensor_text(recorder_, version),
-             " is gone: it was converted when it was assigned, and had to go when the recording passed its "
-             "budget.");
+      refuse(
+          "gone", "The value of ", tensor_text(recorder_, version),
+          " is gone: it was converted when it was assigned, and was dropped when the recording exceeded its "
+          "budget.");
     values_.insert_or_assign(version, value);
     if (uses_.at(made_of) == 1 && computed_.erase(made_of) > 0) computed_.insert(version);
     release(made_of);
@@ -251,10 +252,10 @@ Tensors run_again(const Recorder& recorder, const RecordView& record, std::span<
                   const Attributes& attributes) {
   const OpDef& op = *record.head.op;
   if (!recorder.replays_on_cpu()) return replay_op(op, inputs, attributes, device_of(recorder, record));
-  // Brought here first: a program may have forbidden ops to fetch inputs from elsewhere by themselves.
+  // Copied here first: the program may have forbidden implicit copies of inputs.
   Tensors here;
   for (const Tensor& input : inputs) here.push_back(input ? input.on_host() : input);
-  // A copy that went to a GPU stays: what follows it is to run here, too.
+  // A copy to a GPU stays here: the ops after it also run here.
   if (&op == &ops::copy_to_device_op)
     return replay_op(op, here, {to_string(Device{}), std::string()}, Device{});
   return replay_op(op, here, attributes, Device{});

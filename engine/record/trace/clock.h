@@ -1,4 +1,4 @@
-// Time for records: two readings an op, so the cheapest clock there is.
+// The clock of records: it is read twice per op, so it is the cheapest available.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@
 namespace tapedeck::clock {
 
 namespace detail {
-/// Nanoseconds of one tick of the processor's counter; 0 where that does not run evenly. Measured once.
+/// Nanoseconds per tick of the processor's counter; 0 if it does not run at a constant rate. Measured once.
 double measure_tick();
 extern const double tick_ns;
 }  // namespace detail
 
-/// Ticks of some length, counted evenly; of use only for differences.
+/// Ticks at a constant rate; only differences are meaningful.
 inline std::int64_t ticks() {
 #if defined(__x86_64__)
   if (detail::tick_ns > 0) return static_cast<std::int64_t>(__rdtsc());
@@ -29,10 +29,10 @@ inline std::int64_t nanoseconds(std::int64_t ticks) {
                              : ticks;
 }
 
-/// The ticks of which nanoseconds() makes that number, or the nearest to it.
+/// The inverse of nanoseconds(): the ticks that give this number, or the nearest to it.
 inline std::int64_t ticks_of(std::int64_t nanoseconds) {
   if (detail::tick_ns <= 0) return nanoseconds;
-  // A little more than the quotient: nanoseconds() rounds down.
+  // Slightly more than the quotient: nanoseconds() rounds down.
   return static_cast<std::int64_t>(static_cast<double>(nanoseconds) / detail::tick_ns + 0.999);
 }
 

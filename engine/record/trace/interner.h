@@ -1,5 +1,5 @@
-// Numbers for things that many records share: names, scopes, shapes. A program has few of them; one that
-// makes ever new ones fills the room that there is, and what comes then has no number of its own.
+// Numbers for things that many records share: names, scopes, shapes. A program has few of them; if one
+// creates ever more, the table fills up, and further values share one number.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace tapedeck {
 
-/// What all interners of the process hold, about.
+/// Approximate bytes held by all interners of the process.
 inline std::atomic<std::uint64_t> interned_bytes{0};
 
-/// What a value owns outside of itself.
+/// Bytes that a value owns outside itself.
 template <class Value>
 std::uint64_t bytes_owned_by(const Value&) {
   return 0;
@@ -24,11 +24,11 @@ inline std::uint64_t bytes_owned_by(const std::string& text) {
   return text.size();
 }
 
-/// Gives equal values the same number, from 1. Safe from several threads.
+/// Gives equal values the same number, from 1. Thread-safe.
 template <class Value, class Hash = std::hash<Value>>
 class Interner {
  public:
-  /// From `most_bytes` on every new value gets the number of `instead`, or 0 where there is no such value.
+  /// Beyond `most_bytes` every new value gets the number of `instead`, or 0 without that.
   explicit Interner(std::uint64_t most_bytes, std::optional<Value> instead = std::nullopt)
       : most_bytes_(most_bytes), instead_(std::move(instead)) {}
 

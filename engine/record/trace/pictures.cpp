@@ -17,7 +17,7 @@ std::uint64_t bytes_of(const protocol::Picture& picture) {
   return bytes;
 }
 
-/// The pictures of a name that are left, by their places, while others go.
+/// The remaining pictures of a name, by position, while others are dropped.
 struct Row {
   std::vector<std::size_t> places;
   std::uint64_t bytes = 0;
@@ -111,10 +111,10 @@ void PictureStore::thin_out() {
       if (row->second.places.size() > 2 &&
           (largest == rows.end() || row->second.bytes > largest->second.bytes))
         largest = row;
-    if (largest == rows.end()) break;  // the first and the newest of each are left
+    if (largest == rows.end()) break;  // the first and the newest of each remain
     Row& row = largest->second;
     Name& name = names_[largest->first];
-    // First those that came since at the spacing of the others; a wider one only where that frees nothing.
+    // First thins out newer ones to the spacing of the others; widens the spacing only if that frees nothing.
     const std::size_t newest = row.places.back();
     const auto freed = std::erase_if(row.places, [&](std::size_t place) {
       Entry& entry = entries_[place];
@@ -130,7 +130,7 @@ void PictureStore::thin_out() {
   if (bytes_ > enough) drop_oldest();
 }
 
-/// Where names are so many that two of each are too much.
+/// For so many names that two pictures of each are too much.
 void PictureStore::drop_oldest() {
   std::size_t dropped = 0;
   for (; bytes_ > most_bytes_ - most_bytes_ / 8 && dropped + 1 < entries_.size(); ++dropped)

@@ -1,4 +1,4 @@
-// What a session's summaries show beside curves: histograms and images, by name and step.
+// Histograms and images of a session's summaries, by name and step.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace tapedeck {
 
-/// Safe from several threads. Pictures and restarts share one row of positions, as points of curves do.
+/// Thread-safe. Pictures and restarts share one sequence of positions, as points of curves do.
 ///
-/// There is room for `most_bytes`. When it is used up, the names that take most are thinned out until seven
-/// eighths are left or less, evenly: one of 2, of 4, … stays, and the first and the newest of each name.
-/// Where two of each are too much, the oldest of all go.
+/// Limited to `most_bytes`. At the limit, the largest names are thinned out evenly to at most seven eighths:
+/// one of 2, of 4, … stays, and the first and the newest of each name. If two of each are too much, the
+/// oldest of all are dropped.
 class PictureStore {
  public:
   explicit PictureStore(std::uint64_t most_bytes = std::uint64_t{64} << 20) : most_bytes_(most_bytes) {}
 
-  /// What is added from now on is of that execution of the cell, also after its end until another one begins:
-  /// each cell has pictures of its own, also where they have one name.
+  /// Pictures added from now on, even after the run ends, belong to that execution of the cell, until another
+  /// one begins. Pictures of the same name in different cells are separate.
   void begin_run(const std::string& cell, std::uint64_t execution);
-  /// Gives it its number, cell and execution. False, and it is not kept, where it alone would take more than
+  /// Sets its number, cell and execution. Returns false, without keeping it, if it alone exceeds
   /// most_picture_bytes().
   bool add(protocol::Picture picture);
-  /// One that another store gave out: it keeps its number.
+  /// Adds a picture read from another store; it keeps its number.
   bool restore(protocol::Picture picture);
-  /// The cell's pictures of that name so far are void.
+  /// Invalidates the cell's pictures of that name.
   void restart(const std::string& name);
-  /// What makes them runs again. The next one decides: behind the others it goes on with them, else they are
-  /// void. `again` false: no longer.
+  /// Their code runs again. If the next picture's step is after the others, it continues them; otherwise it
+  /// invalidates them. `again` false: undoes this.
   void reopen(const std::string& name, bool again = true);
   std::uint64_t size() const;  ///< positions used
   std::uint64_t bytes() const;
@@ -42,14 +42,14 @@ class PictureStore {
  private:
   struct Entry {
     std::uint64_t position = 0;
-    bool restart = false;  ///< then of the picture the name alone
+    bool restart = false;  ///< then only the picture's name is set
     protocol::Picture picture;
     std::uint64_t bytes() const;
     std::string key() const { return protocol::drawn_key(picture.name, picture.cell); }
   };
   struct Name {
-    std::uint64_t pictures = 0;  ///< all that there were since the last restart
-    std::uint64_t spacing = 1;   ///< one of so many stays when there is no room
+    std::uint64_t pictures = 0;  ///< all since the last restart
+    std::uint64_t spacing = 1;   ///< one of this many stays at the limit
     double last_step = 0;        ///< the largest since the last restart
     bool reopened = false;
   };
@@ -65,7 +65,7 @@ class PictureStore {
   std::string cell_;
   std::uint64_t execution_ = 0;
   std::uint64_t next_ = 0, bytes_ = 0;
-  bool names_lost_ = false;  ///< a name has no picture any more here, but a reader may have some
+  bool names_lost_ = false;  ///< a name has no pictures left here, but a reader may have some
 };
 
 }  // namespace tapedeck

@@ -1,5 +1,6 @@
 #include "engine/record/trace/scope.h"
 
+#include <utility>
 #include <vector>
 
 #include "engine/record/trace/interner.h"
@@ -43,6 +44,11 @@ void pop_scope() {
   if (stack().empty()) fail<FailedPreconditionError>("name_scope: no scope is open on this thread");
   innermost = stack().back();
   stack().pop_back();
+}
+
+WholeScope::WholeScope(std::uint32_t scope) : before_(std::exchange(innermost, scope)) {}
+WholeScope::~WholeScope() {
+  innermost = before_;
 }
 
 std::uint32_t current_scope() {

@@ -101,12 +101,12 @@ void SeriesStore::thin_out() {
   struct Bucket {
     std::optional<std::size_t> chosen;  ///< index in `kept`
     std::uint64_t number = 0;
-    double before = 0;  ///< value of the last point that stayed for good
+    double before = 0;  ///< value of the last point that was kept
   };
   const auto distance = [](double value, double from) {
     return std::isfinite(value) ? std::abs(value - from) : HUGE_VAL;
   };
-  // First the points that came since at the spacing of the others; a wider one only where that is not enough.
+  // First thins out newer points to the spacing of the others; widens the spacing only if that is not enough.
   for (;; ++spacing_bits_) {
     std::vector<Entry> kept;
     std::vector<Bucket> buckets(curves_.size());

@@ -13,65 +13,66 @@
 
 namespace tapedeck {
 
-/// Safe from several threads. Points and restarts share one row of positions, so that a reader that goes on
-/// from an answer's `next` misses none and gets none twice.
+/// Thread-safe. Points and restarts share one sequence of positions, so that a reader that continues from an
+/// answer's `next` gets each exactly once.
 ///
-/// Each cell draws curves of its own, also where they have one name: a name means the curve of the cell that
-/// begin_run() told of last. Outwards a curve is known by its protocol::drawn_key().
+/// Each cell has its own curves, even under the same name: a name means the curve of the cell of the last
+/// begin_run(). Outside, protocol::drawn_key() identifies a curve.
 ///
-/// There is room for `most_points`. When it is used up, the curves are thinned out to seven eighths of that
-/// or less, evenly: of neighbours the one stays that is farther from what came before, so that spikes do.
+/// Limited to `most_points`. At the limit, the curves are thinned out evenly to at most seven eighths: of two
+/// neighbours the one farther from the previous point stays, so that spikes are kept.
 class SeriesStore {
  public:
   explicit SeriesStore(std::size_t most_points = std::size_t{1} << 20, std::size_t most_curves = 4096)
       : most_points_(most_points), most_curves_(most_curves) {}
 
-  /// What is added from now on is of that execution of the cell, also after its end until another one begins.
+  /// Points added from now on, even after the run ends, belong to that execution of the cell, until another
+  /// one begins.
   void begin_run(const std::string& cell, std::uint64_t execution);
-  /// `x`: what the steps are; a curve whose points were of another kind starts anew. The points of a new
-  /// curve beside `most_curves` others go to one named "(names full)".
+  /// `x`: what the steps are; a curve with another kind of steps restarts. Beyond `most_curves` curves,
+  /// points of new ones go to one named "(names full)".
   void add(const std::string& name, double step, double value, std::uint64_t record,
            std::string_view x = "step");
-  /// A point of a trace file, or with `restart` the place where its curve started anew.
+  /// Adds a point of a trace file or, with `restart`, the position where its curve restarted.
   void restore(const protocol::CurveInfo& curve, const protocol::SeriesPoint& point, bool restart);
-  /// The curve of that key. nullopt: there is none.
+  /// The curve with that key; nullopt if there is none.
   std::optional<protocol::CurveInfo> info(const std::string& series) const;
-  /// After the points of another store were added again: how many that one had thinned out.
+  /// After the points of another store were added: how many that store had thinned out.
   void restore_thinned(std::uint64_t count);
-  /// The points so far are void: what draws the series starts anew.
+  /// Invalidates the points so far: the code that draws the series starts again.
   void restart(const std::string& name);
-  /// What draws the series runs again. Its next point decides: behind the others it goes on with them, else
-  /// they are void. `again` false: no longer.
+  /// The code that draws the series runs again. If the next point's step is after the others, it continues
+  /// them; otherwise it invalidates them. `again` false: undoes this.
   void reopen(const std::string& name, bool again = true);
   std::uint64_t size() const;     ///< positions used
-  std::uint64_t thinned() const;  ///< points that had to go, void ones apart
+  std::uint64_t thinned() const;  ///< points dropped by thinning, without void ones
   std::uint64_t bytes() const;
-  /// How a curve's newest point stands to the one before it.
+  /// A curve's newest point and the one before it.
   struct Trend {
-    std::uint64_t position = 0;  ///< of the newest point, from 1; 0: there are no two points
+    std::uint64_t position = 0;  ///< of the newest point, from 1; 0: fewer than two points
     double before = 0, newest = 0;
   };
-  /// Of the curve of that name in the cell that runs; where there is none, of the newest one in some cell.
+  /// Of the curve of that name in the running cell; else of the newest one in any cell.
   Trend trend(const std::string& name) const;
-  /// At most `limit` points from position `first` on, without those that a later restart made void.
+  /// At most `limit` points from position `first` on, without those that a later restart invalidated.
   protocol::Series read(std::uint64_t first, std::size_t limit = 10000) const;
-  /// The points that were added while the newest record was one of [first, last], in order: also those that a
-  /// later restart made void, as long as there is room for them.
+  /// The points that were added while the newest record was one of [first, last], in order: including those
+  /// that a later restart invalidated, as far as they are still kept.
   std::vector<protocol::SeriesPoint> between(std::uint64_t first, std::uint64_t last) const;
 
-  /// What stands at one position.
+  /// The content of one position.
   struct Kept {
-    protocol::SeriesPoint point;  ///< of a restart the name alone
+    protocol::SeriesPoint point;  ///< of a restart only the name
     bool restart = false;
   };
-  /// All that is kept of the positions [first, end), void points among it, at most `limit`; `first` is moved
-  /// behind it. Added to another store in this order, it makes that one answer as this one does.
+  /// At most `limit` entries of the positions [first, end), including void points; moves `first` past them.
+  /// Another store to which they are added in this order gives the same answers.
   std::vector<Kept> kept(std::uint64_t& first, std::uint64_t end, std::size_t limit = 10000) const;
 
  private:
   struct Entry {
     std::uint64_t position = 0;
-    std::uint64_t place = 0;  ///< how many points of the curve came before, void ones among them
+    std::uint64_t place = 0;  ///< number of earlier points of the curve, including void ones
     double step = 0, value = 0;
     std::uint64_t record = 0;
     std::uint32_t series = 0;
@@ -80,7 +81,7 @@ class SeriesStore {
   struct Curve {
     protocol::CurveInfo info;
     std::uint64_t valid_from = 0;  ///< a position
-    std::uint64_t points = 0;      ///< all that there were, void ones among them
+    std::uint64_t points = 0;      ///< all, including void ones
     std::uint64_t valid = 0;       ///< points since the last restart
     double last_step = 0;          ///< the largest of these
     bool reopened = false;

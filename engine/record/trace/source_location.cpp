@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <utility>
 
 #include "engine/record/trace/interner.h"
 
@@ -25,6 +26,9 @@ Interner<SourceLocation, HashLocation>& locations() {
 
 std::atomic<CaptureLocation> capture_function{nullptr};
 
+constexpr std::uint32_t no_location = UINT32_MAX;
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint32_t given_location = no_location;
+
 }  // namespace
 
 std::uint32_t intern_location(const SourceLocation& location) {
@@ -39,7 +43,14 @@ void set_capture_location(CaptureLocation capture) {
   capture_function.store(capture, std::memory_order_release);
 }
 
+LocationScope::LocationScope(std::uint32_t location) : before_(std::exchange(given_location, location)) {}
+LocationScope::~LocationScope() {
+  given_location = before_;
+}
+
 std::uint32_t capture_location() {
+  if (given_location != no_location) [[unlikely]]
+    return given_location;
   const CaptureLocation capture = capture_function.load(std::memory_order_acquire);
   return capture ? capture() : 0;
 }

@@ -15,7 +15,7 @@ struct RecordedSpec {
 };
 
 /// Number of the tensor's combination, from 1; the same for equal ones. About 10 ns for one that this thread
-/// used lately.
+/// used recently.
 std::uint32_t spec_number(const Tensor& tensor);
 std::uint32_t spec_number(const RecordedSpec& spec);
 /// The combination of a number that spec_number returned.

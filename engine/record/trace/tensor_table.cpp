@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t spares_with_memory = 4;
 
-/// The whole pages of it go back to the system; whoever reads them still finds zeros.
+/// Its whole pages return to the system; concurrent readers then read zeros.
 void give_back(void* block, std::size_t bytes) {
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
@@ -32,7 +32,7 @@ TensorTable::Block* TensorTable::spare_or_new() {
   Block* spare = spare_.back();
   spare_.pop_back();
   if (spare_.size() >= spares_with_memory) blocks_.fetch_add(1, std::memory_order_relaxed);
-  // Only now: whoever still wrote to it when it went has finished long ago.
+  // Only now: a thread that was still writing to it when it was dropped has long finished.
   for (std::size_t i = 0; i < block_size; ++i) {
     spare->entries[i].store(0, std::memory_order_relaxed);
     spare->costs[i].store(0, std::memory_order_relaxed);
@@ -92,7 +92,7 @@ TensorOrigin TensorTable::get_stored(std::uint64_t id) const {
   return TensorOrigin::unpack(block_of(id)->entries[id % block_size].load(std::memory_order_acquire));
 }
 
-/// One that is in the file alone is read.
+/// Reads a block that is only in the file.
 const TensorTable::Block* TensorTable::block_to_visit(std::uint64_t index) const {
   if (source_ && !directory_[index].load(std::memory_order_acquire)) get_stored(index << block_bits);
   return directory_[index].load(std::memory_order_acquire);
@@ -128,7 +128,7 @@ void TensorTable::lose() {
   }
 }
 
-/// Whether something is left.
+/// Whether entries remain.
 bool TensorTable::forget_entries(Block& block, std::uint32_t oldest_record) {
   bool any = false;
   for (std::size_t i = 0; i < block_size; ++i) {

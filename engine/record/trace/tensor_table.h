@@ -1,5 +1,4 @@
-// What is known of every tensor that a kept record mentions, or that is still there: 28 bytes each, found by
-// the tensor's id.
+// Data about every tensor that a kept record mentions, or that still exists: 28 bytes each, by tensor id.
 #pragma once
 
 #include <algorithm>
@@ -27,18 +26,18 @@ class TensorOrigin {
 
   bool known() const { return spec_ != 0; }
   std::uint32_t spec() const { return spec_ & ~flag_bits; }
-  /// What was held of it went when a recording ended: where it comes again it is a leaf.
+  /// Its held value was released when a recording ended: if it occurs again, it is a leaf.
   bool lost() const { return (spec_ & lost_bit) != 0; }
   TensorOrigin with_lost() const { return {maker_, spec_ | lost_bit}; }
-  /// Somebody gave it a name, see TensorTable::name.
+  /// It has a name, see TensorTable::name.
   bool named() const { return (spec_ & named_bit) != 0; }
-  /// Its value stands in the file that the trace is read from.
+  /// Its value is in the file from which the trace is read.
   bool stored() const { return (spec_ & stored_bit) != 0; }
   TensorOrigin with_stored() const { return {maker_, spec_ | stored_bit}; }
-  /// A leaf that is held no longer than others: it is what a variable was given, and an op had made.
+  /// A leaf that need not be held longer than others: a variable's value that an op computed.
   bool is_version() const { return (spec_ & version_bit) != 0; }
   TensorOrigin with_version() const { return {maker_, spec_ | version_bit}; }
-  /// Of a small leaf whose values stand elsewhere now.
+  /// For a small leaf whose values have moved.
   TensorOrigin at_index(std::uint32_t index) const { return {index | small_bit, spec_}; }
   TensorOrigin with_name() const { return {maker_, spec_ | named_bit}; }
   bool is_small_leaf() const { return (maker_ & small_bit) != 0; }
@@ -62,8 +61,8 @@ class TensorOrigin {
   std::uint32_t maker_ = 0, spec_ = 0;
 };
 
-/// Ids grow with time and lie close together, so the table is an array in blocks. Reading and writing need no
-/// lock, apart from writing about tensors so old that their blocks may go.
+/// Ids grow with time and are dense, so the table is an array in blocks. Reads and writes need no lock,
+/// except writes of tensors so old that their blocks may be freed.
 class TensorTable {
  public:
   TensorTable()
@@ -80,7 +79,7 @@ class TensorTable {
     const Block* block = block_of(id);
     if (!block) return source_ ? get_stored(id) : TensorOrigin{};
     const std::uint64_t bits = block->entries[id % block_size].load(std::memory_order_acquire);
-    // A block that went meanwhile may serve other ids already.
+    // A block freed meanwhile may already serve other ids.
     return block_of(id) == block ? TensorOrigin::unpack(bits) : TensorOrigin{};
   }
 
@@ -93,8 +92,8 @@ class TensorTable {
     block->entries[id % block_size].store(origin.pack(), std::memory_order_release);
   }
 
-  /// Nanoseconds that recomputing the value takes, from values that are held, along its longest path; up to
-  /// a minute. 0: it is held, or nobody said.
+  /// Nanoseconds to recompute the value from held values, along its longest path; up to a minute. 0: it is
+  /// held, or unknown.
   std::uint64_t replay_ns(std::uint64_t id) const {
     const Block* block = block_of(id);
     return block ? std::uint64_t{block->costs[id % block_size].load(std::memory_order_relaxed)} * cost_unit_ns
@@ -111,14 +110,14 @@ class TensorTable {
   void set_user(std::uint64_t id, std::uint32_t record) {
     if (Block* block = block_of(id)) block->users[id % block_size].store(record, std::memory_order_relaxed);
   }
-  /// A record takes it, unless it stays for longer anyway: a pinned one does.
+  /// A record takes it; no effect if it stays longer anyway, as a pinned one does.
   void note_user(std::uint64_t id, std::uint32_t record) {
     Block* block = block_of(id);
     if (block && block->users[id % block_size].load(std::memory_order_relaxed) < record)
       block->users[id % block_size].store(record, std::memory_order_relaxed);
   }
 
-  /// The number of its name, where its origin is named().
+  /// The number of its name, if its origin is named().
   std::uint32_t name(std::uint64_t id) const {
     const Block* block = block_of(id);
     return block ? block->names[id % block_size].load(std::memory_order_relaxed) : 0;
@@ -131,10 +130,10 @@ class TensorTable {
     set(id, get(id).with_name());
   }
 
-  /// Memory goes by storages, each of which has the name of the tensor that was noted first on it, its root.
+  /// Memory is tracked by storage; each is identified by the first tensor noted on it, its root.
   struct Life {
-    std::uint64_t root = 0;  ///< the tensor itself, or whose storage it shares
-    std::uint32_t gone = 0;  ///< of a root: from this record on the program has it no longer; 0: it has it
+    std::uint64_t root = 0;  ///< the tensor itself, or the one whose storage it shares
+    std::uint32_t gone = 0;  ///< of a root: the program released it at this record; 0: it still has it
   };
   Life life(std::uint64_t id) const {
     const Block* block = block_of(id);
@@ -149,7 +148,7 @@ class TensorTable {
     if (Block* block = block_of(root))
       block->gone[root % block_size].store(record, std::memory_order_relaxed);
   }
-  /// False where the two are too far apart.
+  /// False if the two ids are too far apart.
   bool set_root(std::uint64_t id, std::uint64_t root) {
     const auto delta = static_cast<std::int64_t>(root - id);
     Block* block = block_of(id);
@@ -159,7 +158,7 @@ class TensorTable {
     return true;
   }
 
-  /// The ids below `below` of the roots that are known and not gone: `visit(id)`.
+  /// Calls `visit(id)` for the known roots with ids below `below` that are not gone.
   template <class Visit>
   void visit_alive(std::uint64_t below, Visit&& visit) const {
     for (std::uint64_t index = 0; index <= below >> block_bits && index < directory_size; ++index) {
@@ -172,18 +171,17 @@ class TensorTable {
     }
   }
 
-  /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes,
-  /// and whose memory the program let go. A part of the old ones at a time, so that it takes a fraction of a
-  /// millisecond.
+  /// Forgets tensors with ids below `below` that no record from `oldest_record` on takes and whose memory the
+  /// program has released. Processes part of the old ones per call, which takes a fraction of a millisecond.
   void forget(std::uint64_t below, std::uint32_t oldest_record);
 
-  /// All tensors that are known now are lost().
+  /// Marks all tensors known now as lost().
   void lose();
 
-  /// Tensors that are not known yet are looked up there, a block at a time. Before anybody else uses the
-  /// table; the source must outlive it.
+  /// Looks up unknown tensors there, a block at a time. To be called before the table is shared; the source
+  /// must outlive it.
   void read_from(TraceSource* source) { source_ = source; }
-  /// The blocks in which tensors are known, by the range of their ids: `block_size` from index × block_size.
+  /// The indices of the blocks with known tensors; block i has the `block_size` ids from i × block_size on.
   std::vector<std::uint64_t> used_blocks() const;
 
   static constexpr int block_bits = 14;
@@ -191,7 +189,7 @@ class TensorTable {
   /// Tensors with ids from here on are not entered.
   static constexpr std::uint64_t id_limit = std::uint64_t{1} << 38;
 
-  /// Without the blocks whose memory the system has again.
+  /// Without the blocks whose memory was returned to the system.
   std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
 
  private:
@@ -223,13 +221,13 @@ class TensorTable {
   std::atomic<Block*>* directory_;
   TraceSource* source_ = nullptr;
   mutable std::mutex loading_;                ///< one block is read at a time
-  mutable std::atomic<std::size_t> used_{0};  ///< directory entries that may be set
+  mutable std::atomic<std::size_t> used_{0};  ///< number of directory entries that may be set
   mutable std::atomic<std::uint64_t> blocks_{0};
   std::atomic<std::uint64_t> forgotten_below_{0};
   std::mutex old_mutex_;         ///< guards what follows, and all writing of entries below `forgotten_below_`
-  std::deque<std::size_t> old_;  ///< indices of blocks of which something is still taken
-  /// Never freed while the table lives: somebody may be reading. All but the first few have no memory, and
-  /// read as zeros.
+  std::deque<std::size_t> old_;  ///< indices of blocks that are still partly in use
+  /// Never freed while the table lives, because of concurrent readers. All but the first few have no memory,
+  /// and read as zeros.
   std::vector<Block*> spare_;
 };
 

@@ -1,4 +1,4 @@
-// A tensor as the user knows it, for sentences: numbers of tensors are nobody's names.
+// Describes a tensor in terms that the user knows; ids of tensors mean nothing to the user.
 #pragma once
 
 #include <cstdint>

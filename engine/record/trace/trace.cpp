@@ -59,7 +59,7 @@ void Trace::prepare_chunks() {
     try {
       chunk = Chunk::make();
       chunk->touch();
-    } catch (const std::bad_alloc&) {  // then whoever needs it says so
+    } catch (const std::bad_alloc&) {  // the thread that needs it reports this
     }
     lock.lock();
     spare_.store(chunk, std::memory_order_release);
@@ -102,7 +102,7 @@ void Trace::set_most_bytes(std::uint64_t bytes) {
 
 void Trace::forget_oldest() {
   const std::unique_lock lock(reclaim_);
-  if (!passes_limits()) return;  // another thread was quicker
+  if (!passes_limits()) return;  // another thread was faster
   const std::uint32_t first = oldest_.load();
   Chunk* chunk = chunks_[first / Chunk::size].exchange(nullptr);
   const std::uint32_t next = (first / Chunk::size + 1) * Chunk::size;
@@ -125,7 +125,7 @@ void Trace::add_extra(Chunk& chunk, std::uint64_t bytes) {
 }
 
 std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state) {
-  // Not counted on where all are used up, or numbers would begin at 0 again some day.
+  // Not incremented when all are used up, because numbers would eventually wrap around to 0.
   if (full()) return newest_possible + 1;
   const std::uint32_t number = next_.fetch_add(1, std::memory_order_acq_rel);
   if (number > newest_possible) return newest_possible + 1;
@@ -139,7 +139,7 @@ std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, Re
   return number;
 }
 
-// A long playback may outlive its own record: a slot that is gone is left alone, one that may go is held.
+// A long playback may outlive its own record: a dropped slot is ignored, one that may be dropped is locked.
 std::shared_lock<std::shared_mutex> Trace::hold_if_old(std::uint32_t number) const {
   return number + (fewest_chunks - 2) * Chunk::size < newest() ? std::shared_lock(reclaim_)
                                                                : std::shared_lock<std::shared_mutex>();
@@ -210,7 +210,7 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   std::shared_lock<std::shared_mutex> lock;
   Chunk* chunk = hold(number, lock);
   if (number < oldest_kept()) return false;
-  // Its thread took the number and has not written all of it yet: that is a matter of nanoseconds.
+  // Its thread took the number and is still writing the record, for some nanoseconds.
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
   while (!chunk || !chunk->state(number)) {
     if (std::chrono::steady_clock::now() > give_up) return false;
@@ -249,7 +249,7 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   if (const auto found = errors_.find(number); view.state == RecordState::failed && found != errors_.end())
     view.error = found->second;
   else if (view.state == RecordState::failed)
-    view.error = "(the text of this error had to go: there were too many)";
+    view.error = "(the text of this error was dropped: there were too many)";
   if (const auto found = pending_.find(number);
       view.state == RecordState::pending && found != pending_.end()) {
     view.pending_outputs = found->second.outputs;

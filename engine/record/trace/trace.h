@@ -31,7 +31,7 @@ using TensorIds = boost::container::small_vector<std::uint64_t, 8>;
 /// The begin of a record, filled by the thread that runs it and never changed after it is published.
 struct RecordHead {
   const OpDef* op = nullptr;  ///< op, vjp of an op
-  std::uint32_t name = 0;     ///< number of the name, where there is no op
+  std::uint32_t name = 0;     ///< number of the name, if there is no op
   EventKind kind = EventKind::op;
   bool custom_gradient = false;
   bool backward = false;
@@ -48,14 +48,14 @@ struct RecordHead {
 
 using protocol::WorkTime;
 
-/// When a GPU did a record's work. What the record itself has is the time of the host's call.
+/// When a GPU did a record's work. The record itself has the time of the host's call.
 struct DeviceTime {
-  WorkTime state = WorkTime::host;  ///< which means that none did
+  WorkTime state = WorkTime::host;  ///< host: no GPU did
   std::uint8_t gpu = 0;
-  std::int64_t start = 0, duration = 0;  ///< ticks, where known
+  std::int64_t start = 0, duration = 0;  ///< ticks, if known
 };
 
-/// A record as a reader gets it.
+/// A copy of a record, for readers.
 struct RecordView {
   std::uint32_t number = 0;
   RecordHead head;
@@ -64,13 +64,13 @@ struct RecordView {
   DeviceTime device;
   std::int64_t work_start_ns = 0, duration_ns = 0;  ///< of the work, the host's or a GPU's; 0 until known
   TensorIds inputs, outputs;
-  TensorSpecs pending_outputs;       ///< at the gate: what will come out
-  std::vector<bool> pending_wanted;  ///< a VJP at the gate: which inputs' gradients somebody waits for
+  TensorSpecs pending_outputs;       ///< at the gate: the expected outputs
+  std::vector<bool> pending_wanted;  ///< a VJP at the gate: which inputs' gradients are wanted
   std::string error;
   std::string name() const;  ///< the op's, or the function's
 };
 
-/// A record as whoever passes over many of them sees it: valid during the call alone.
+/// A view of a record for fast scans, valid only during the callback.
 struct RecordGlance {
   std::uint32_t number = 0;
   const RecordHead& head;
@@ -80,50 +80,48 @@ struct RecordGlance {
   std::span<const std::uint64_t> inputs, outputs;
 };
 
-/// Which records a trace that is read from a file has.
+/// The extent of a trace that is read from a file.
 struct TraceExtent {
   std::uint32_t oldest = 1, newest = 0;
   std::uint32_t finished = 0;  ///< the newest that has finished
-  std::uint64_t ended = 0;     ///< how many have
+  std::uint64_t ended = 0;     ///< number of finished records
   std::uint64_t oldest_tensor = 0;
 };
 
 class Trace {
  public:
-  /// Keeps the newest `limit` records (rounded up to whole chunks), fewer where they and what is known of
-  /// their tensors take more than `most_bytes`; older ones are forgotten. `first`: number of the first one.
+  /// Keeps the newest `limit` records (rounded up to whole chunks), fewer if they and the data about their
+  /// tensors take more than `most_bytes`; older ones are forgotten. `first`: number of the first one.
   explicit Trace(std::uint64_t limit, std::uint64_t most_bytes = UINT64_MAX, std::uint32_t first = 1);
   ~Trace();
   Trace(const Trace&) = delete;
-  /// The records stand in a file from now on: their pages are read when somebody looks, and the memory is
-  /// bounded. Before anybody else uses the trace, of which nothing may be recorded then; the source must
-  /// outlive it.
+  /// From now on the records come from a file: pages are read on demand, with bounded memory. To be called
+  /// before the trace is shared; nothing may be recorded in it afterwards; the source must outlive it.
   void read_from(TraceSource& source, const TraceExtent& extent);
 
-  // ---- by the thread that runs the op
-  /// The largest number that a record can have; begin returns a larger one where all are used up, and nothing
-  /// is recorded then.
+  // ---- called by the thread that runs the op
+  /// The largest number that a record can have; begin returns a larger one, and records nothing, when all are
+  /// used up.
   static constexpr std::uint32_t newest_possible = (1u << 31) - 1;
   /// A new record, published in `state`.
   std::uint32_t begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state);
   void set_state(std::uint32_t number, RecordState state);
   void set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs);
   void set_pending_wanted(std::uint32_t number, std::span<const bool> wanted);
-  /// `error`: nullptr, or what went wrong. `now` and `waited`: ticks; time at the gate is no part of the
-  /// duration.
+  /// `error`: nullptr, or the message. `now` and `waited`: ticks; the duration excludes time at the gate.
   void end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
            std::int64_t waited);
 
-  /// A GPU is at the record's work from now on.
+  /// A GPU has started on the record's work.
   void begin_device_work(std::uint32_t number, std::uint8_t gpu);
 
-  // ---- by any thread
-  /// What the GPU tells later of a record, which may be forgotten by then.
+  // ---- called by any thread
+  /// Sets the times that a GPU reports later; the record may be forgotten by then.
   void set_device_time(std::uint32_t number, const DeviceTime& time) const;
-  /// Records whose GPU has not told yet, and those of which it has.
+  /// Number of records whose GPU times are outstanding, and of those with GPU times.
   std::uint64_t device_times_pending() const { return device_pending_.load(std::memory_order_relaxed); }
   std::uint64_t device_times_told() const { return device_told_.load(std::memory_order_relaxed); }
-  /// Where it is less than there is, the oldest records go at once.
+  /// If less than in use, the oldest records are dropped at once.
   void set_most_bytes(std::uint64_t bytes);
   std::uint32_t newest() const {
     return std::min(next_.load(std::memory_order_acquire) - 1, newest_possible);
@@ -131,26 +129,25 @@ class Trace {
   std::uint32_t newest_finished() const { return finished_.load(std::memory_order_acquire); }
   std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }  ///< done or failed
   std::uint32_t oldest_kept() const { return oldest_.load(std::memory_order_acquire); }
-  /// Tensors with smaller ids were there before the oldest record that is kept.
+  /// Tensors with smaller ids are older than the oldest kept record.
   std::uint64_t oldest_tensor() const { return oldest_tensor_.load(std::memory_order_acquire); }
-  /// No record can begin any more: all numbers are used up.
+  /// Whether all record numbers are used up, so that no record can begin.
   bool full() const { return next_.load(std::memory_order_relaxed) > newest_possible; }
-  /// False where there is no such record, or it was forgotten. Waits for a moment where it is just being
-  /// written.
+  /// False if there is no such record, or it was forgotten. Waits briefly if it is being written.
   bool read(std::uint32_t number, RecordView& view) const;
-  /// Shows the kept records of [first, last] in order, without a copy; returns the number after the last one
-  /// shown: a smaller one than `last` + 1 where that is just being written. A few thousand at a time: no
+  /// Visits the kept records of [first, last] in order, without copying; returns the number after the last
+  /// one visited, which is below `last` + 1 if one is being written. For a few thousand at a time, because no
   /// record is forgotten meanwhile.
   std::uint32_t glance(std::uint32_t first, std::uint32_t last,
                        const std::function<void(const RecordGlance&)>& visit) const;
-  /// The scope of a record that ended; 0 where it is not kept.
+  /// The scope of a record that has ended; 0 if it is not kept.
   std::uint32_t scope_of(std::uint32_t number) const;
   std::uint64_t bytes() const;
 
   TensorTable& tensors() { return tensors_; }
   const TensorTable& tensors() const { return tensors_; }
 
-  /// Records of one page of a trace file: numbers from a multiple of it on.
+  /// Records per page of a trace file; pages start at its multiples.
   static constexpr std::uint32_t page_size = 18432;
 
  private:
@@ -160,7 +157,7 @@ class Trace {
   Chunk& make_chunk(std::uint32_t number);
   Chunk* hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const;
   void load(std::uint32_t index) const;
-  void let_go_loaded() const;
+  void drop_loaded() const;
   std::uint32_t glance_held(std::uint32_t first, std::uint32_t last,
                             const std::function<void(const RecordGlance&)>& visit) const;
   void add_extra(Chunk& chunk, std::uint64_t bytes);
@@ -179,15 +176,15 @@ class Trace {
   std::atomic<std::uint64_t> ended_{0};
   TensorTable tensors_;
   TraceSource* source_ = nullptr;
-  mutable std::mutex loading_;                ///< one page is read at a time; guards what follows
+  mutable std::mutex loading_;                ///< serialises page reads; guards what follows
   mutable std::deque<std::uint32_t> loaded_;  ///< chunks that were read, in that order
-  // Fresh memory is slow, so the next chunk is made ready in the background.
+  // Fresh memory is slow, so the next chunk is prepared in the background.
   std::mutex spare_mutex_;
   std::condition_variable spare_wanted_;
   std::atomic<Chunk*> spare_{nullptr};
   bool wants_spare_ = false, stopping_ = false;
   std::thread preparer_;
-  mutable std::shared_mutex reclaim_;  ///< held by readers; alone by who forgets a chunk
+  mutable std::shared_mutex reclaim_;  ///< shared by readers; exclusive to forget a chunk
   mutable std::mutex rare_mutex_;      ///< guards what follows
   std::map<std::uint32_t, std::string> errors_;
   struct Pending {
@@ -197,7 +194,7 @@ class Trace {
   std::unordered_map<std::uint32_t, Pending> pending_;
 };
 
-/// As the protocol calls it.
+/// The protocol's name for it.
 protocol::RecordKind record_kind(EventKind kind);
 
 /// Number of a name, and back.

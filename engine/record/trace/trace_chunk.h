@@ -1,4 +1,4 @@
-// How a trace has its records in memory. For its own files.
+// A trace's records in memory. Private to its files.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace tapedeck {
 
-/// One record. Ids stand in its places where they fit, else in memory of their own at the first of them.
+/// One record. Ids are stored inline if they fit, else in a separate allocation at the first inline place.
 struct Trace::Slot {
   RecordHead head;
   std::int64_t duration = 0;  ///< ticks
@@ -22,7 +22,7 @@ struct Trace::Slot {
   static constexpr std::size_t places = 4;
   std::uint64_t tensors[places] = {};
 
-  /// Tensors, or ids. Both return how many bytes of memory of their own they take.
+  /// Tensors, or ids. Both return the size of the separate allocation.
   template <class T>
   std::uint64_t set_inputs(std::span<const T> all) {
     inputs = static_cast<std::uint32_t>(all.size());
@@ -45,7 +45,7 @@ struct Trace::Slot {
   }
 
  private:
-  /// One place always stays for the outputs.
+  /// One place is always reserved for the outputs.
   static constexpr std::size_t input_places = places - 1;
   std::size_t used_places() const { return inputs <= input_places ? inputs : 1; }
   static std::uint64_t id_of(const Tensor& tensor) { return tensor ? tensor.id() : 0; }
@@ -65,7 +65,7 @@ struct Trace::Slot {
   }
 };
 
-/// Two megabytes of zeros from the system, one huge page where it has them: a fault for every 4 kB would cost
+/// Two megabytes of zeros from the system, one huge page if available: a page fault for every 4 kB would cost
 /// as much as writing the records. A slot is constructed when its record begins.
 class Trace::Chunk {
  public:
@@ -78,14 +78,14 @@ class Trace::Chunk {
   }
   static void destroy(Chunk* chunk);
 
-  /// Tensors that were there before any of its records have ids up to this.
+  /// Tensors older than all of its records have ids up to this.
   std::uint64_t newest_tensor_before = 0;
-  /// Of ids that have memory of their own.
+  /// Of ids in separate allocations.
   std::atomic<std::uint64_t> extra_bytes{0};
-  /// Of a chunk that was read from a file: its errors by record; with 0 what is wrong with the whole page.
-  /// nullptr where there are none.
+  /// Of a chunk that was read from a file: its errors by record; key 0 has the error of the whole page.
+  /// nullptr if there are none.
   std::map<std::uint32_t, std::string>* errors = nullptr;
-  /// When GPUs did what; nullptr where all is the host's. Returns how many bytes that took.
+  /// Sets when a GPU did a record's work; allocated on first use. Returns how many bytes that took.
   std::uint64_t set_device_time(std::uint32_t number, const DeviceTime& time);
   DeviceTime device_time(std::uint32_t number) const;
   const std::string* error_of(std::uint32_t number) const {
@@ -102,7 +102,7 @@ class Trace::Chunk {
   void publish(std::uint32_t number, RecordState state) {
     states_[number % size].store(static_cast<std::uint8_t>(state) + 1, std::memory_order_release);
   }
-  /// Nothing where the record is not written yet.
+  /// nullopt if the record is not written yet.
   std::optional<RecordState> state(std::uint32_t number) const {
     const std::uint8_t stored = states_[number % size].load(std::memory_order_acquire);
     return stored == 0 ? std::nullopt : std::optional(static_cast<RecordState>(stored - 1));

@@ -1,4 +1,4 @@
-// A trace that is read from a file, from page to page.
+// A trace that is read from a file, page by page.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -24,8 +24,8 @@ void Trace::read_from(TraceSource& source, const TraceExtent& extent) {
   oldest_tensor_ = extent.oldest_tensor;
 }
 
-/// The chunk of a record, which stays as long as `lock` holds it; that of a file is read where it is not
-/// there yet. The caller holds no lock of the trace, unless it can do without the chunk of another page.
+/// The chunk of a record, which `lock` keeps alive; reads it from the file if necessary. The caller holds no
+/// lock of the trace, unless it does not need chunks of other pages.
 Trace::Chunk* Trace::hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const {
   while (true) {
     lock = std::shared_lock(reclaim_);
@@ -49,7 +49,7 @@ void Trace::load(std::uint32_t index) const {
     slot.duration = record.duration;
     if (record.device.state != WorkTime::host)
       fresh->extra_bytes += fresh->set_device_time(record.number, record.device);
-    fresh->publish(record.number, record.state);  // from here on destroy() lets its ids go
+    fresh->publish(record.number, record.state);  // from here on destroy() frees its ids
     const auto all = [](const TensorIds& ids) { return std::span(ids.data(), ids.size()); };
     fresh->extra_bytes += slot.set_inputs(all(record.inputs));
     fresh->extra_bytes += slot.set_outputs(all(record.outputs));
@@ -74,11 +74,11 @@ void Trace::load(std::uint32_t index) const {
   extra_bytes_.fetch_add(fresh->extra_bytes.load());
   chunks_[index].store(fresh.release(), std::memory_order_release);
   loaded_.push_back(index);
-  let_go_loaded();
+  drop_loaded();
 }
 
-// Where somebody is reading just now it waits for the next time: that one may be this very thread.
-void Trace::let_go_loaded() const {
+// If a reader is active, leaves it for the next call: the reader may be this very thread.
+void Trace::drop_loaded() const {
   if (loaded_.size() <= most_loaded) return;
   const std::unique_lock lock(reclaim_, std::try_to_lock);
   if (!lock) return;

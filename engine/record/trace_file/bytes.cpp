@@ -54,7 +54,7 @@ void PageWriter::real(double value) {
 std::uint64_t PageReader::number_up_to(std::uint64_t most, const char* what) {
   const std::uint64_t value = number();
   if (value > most)
-    throw DamagedPage(std::string(what) + " is " + std::to_string(value) + ", the most that fits is " +
+    throw DamagedPage(std::string(what) + " is " + std::to_string(value) + ", the maximum is " +
                       std::to_string(most));
   return value;
 }

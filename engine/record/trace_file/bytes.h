@@ -10,22 +10,22 @@
 
 namespace tapedeck::trace_file {
 
-/// What is wrong with a page; the reader adds which one it is.
+/// The damage of a page; the reader adds which page it is.
 struct DamagedPage : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Against accidents, not against somebody who means to deceive. About 5 GB/s. `place`: where the bytes
-/// belong, so that those of another place are wrong, too.
+/// Detects accidental damage, not deliberate forgery. About 5 GB/s. `place`: where the bytes belong, so that
+/// misplaced bytes are detected, too.
 std::uint64_t checksum(std::span<const std::uint8_t> bytes, std::uint64_t place);
-/// Of a page, and of a part of a value.
+/// The checksum of a page, and of a part of a value.
 std::uint64_t page_checksum(std::string_view section, std::uint64_t number,
                             std::span<const std::uint8_t> bytes);
 std::uint64_t part_checksum(std::uint64_t tensor, std::uint64_t part, std::span<const std::uint8_t> bytes);
 
 /// The checksums of all pages, by section and number.
 using PageSums = std::map<std::string, std::map<std::uint64_t, std::uint64_t>>;
-/// Of all pages: which there are, and what their checksums are.
+/// The checksum over the list of all pages and their checksums.
 std::uint64_t index_checksum(const PageSums& pages);
 
 /// Small numbers take one byte, larger ones up to ten.
@@ -57,8 +57,8 @@ class PageWriter {
   std::string bytes_;
 };
 
-/// Throws DamagedPage where the bytes are not what was asked for; never reads past them, nor gives sizes that
-/// they could not fill.
+/// Throws DamagedPage if the bytes do not have the requested form; never reads past them, nor returns sizes
+/// that they could not fill.
 class PageReader {
  public:
   explicit PageReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -79,7 +79,7 @@ class PageReader {
     const std::uint64_t value = number();
     return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
   }
-  /// `what` names it where it is larger than `most`.
+  /// `what` names it in the error if it exceeds `most`.
   std::uint64_t number_up_to(std::uint64_t most, const char* what);
   /// How many items follow, each of at least one byte.
   std::size_t count(const char* what) { return static_cast<std::size_t>(number_up_to(left(), what)); }

@@ -8,7 +8,7 @@
 namespace tapedeck::trace_file {
 namespace {
 
-/// What the system said, where it was the system.
+/// The system's message, if the error came from the system.
 [[noreturn]] void fail_of(sqlite3* database, int code) {
   const int just_now = errno;
   const int noted = database ? sqlite3_system_errno(database) : 0;
@@ -32,7 +32,7 @@ sqlite3* open_database(const std::string& name, int flags) {
   fail_of(database, code);
 }
 
-/// As a URI, in which some characters mean something else.
+/// As a URI, in which some characters must be escaped.
 std::string as_uri(const std::string& path) {
   constexpr const char* digits = "0123456789abcdef";
   std::string uri = "file:";
@@ -109,8 +109,8 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 Database Database::create(const std::string& path) {
-  // Blobs are long, and nobody else reads or writes it. Its maker may have locked it: in network folders that
-  // would keep SQLite out.
+  // Blobs are long, and no other process reads or writes the file. Its maker may have locked it: on network
+  // file systems that would lock SQLite out.
   Database database(open_database(as_uri(path) + "?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI));
   for (const char* setting : {"PRAGMA page_size=16384", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF",
                               "PRAGMA locking_mode=EXCLUSIVE"})

@@ -1,4 +1,4 @@
-// SQLite, as far as trace files need it.
+// A thin wrapper of SQLite for trace files.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ struct sqlite3_stmt;
 
 namespace tapedeck::trace_file {
 
-/// The cause alone ("No space left on device"); whoever knows the file names it.
+/// The cause only ("No space left on device"); the caller adds the file's name.
 struct DatabaseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Database;
 
-/// One prepared statement; its values are numbered from 0, in both directions. Not for two threads at once.
+/// One prepared statement; parameters and columns are numbered from 0. Not thread-safe.
 class Statement {
  public:
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, std::string_view text);
-  /// The bytes must stay until the next step.
+  /// The bytes must stay valid until the next step.
   Statement& bind(int at, std::span<const std::uint8_t> bytes);
   /// Whether there is a row. Throws DatabaseError.
   bool step();
-  /// For a statement without rows; it can be bound anew afterwards.
+  /// For a statement without rows; it can be bound again afterwards.
   void run();
   void reset();
   std::int64_t integer(int column) const;
   std::string text(int column) const;
-  /// Until the next step or reset.
+  /// Valid until the next step or reset.
   std::span<const std::uint8_t> blob(int column) const;
 
  private:
@@ -49,16 +49,16 @@ class Statement {
 
 class Database {
  public:
-  /// An empty file that is there. Nothing is safe from a crash until finish(): whoever writes renames it
+  /// Opens an existing empty file. Nothing is safe from a crash until finish(); the writer renames the file
   /// afterwards.
   static Database create(const std::string& path);
-  /// Read only; the file must not change meanwhile. Nothing in its schema is trusted.
+  /// Opens read-only; the file must not change meanwhile. Its schema is not trusted.
   static Database open(const std::string& path);
 
   Statement prepare(const char* sql);
   void run(const char* sql);
   std::int64_t pragma(const char* name);
-  /// Closes it; throws where the last bytes could not be written.
+  /// Closes it; throws if the last bytes could not be written.
   void close();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t most_cached = std::uint64_t{256} << 20;
 constexpr std::size_t most_value_problems = 1000;
-// Ids above would leave too few for what is recomputed.
+// Higher ids would leave too few for recomputed values.
 constexpr std::uint64_t highest_tensor = TensorTable::id_limit / 2;
 
 std::uint32_t big_endian(const unsigned char* bytes) {
@@ -57,11 +57,11 @@ FileSource::FileSource(const std::string& path)
   cut_.newest_tensor = facts_.newest_tensor;
 }
 
-// The file says itself how long it is: what was cut off is told before anything is read.
+// The file's header has its length: truncation is reported before anything else is read.
 void FileSource::check_header() {
   struct stat facts {};
   if (::stat(path_.c_str(), &facts) != 0) refuse_file(std::strerror(errno));
-  if (!S_ISREG(facts.st_mode)) refuse_file("it is no file");
+  if (!S_ISREG(facts.st_mode)) refuse_file("it is not a regular file");
   std::ifstream stream(path_, std::ios::binary);
   if (!stream) refuse_file(std::strerror(errno));
   unsigned char header[100] = {};
@@ -69,10 +69,10 @@ void FileSource::check_header() {
   constexpr char begin[] = "SQLite format 3";
   const auto got = static_cast<std::size_t>(stream.gcount());
   if (got < sizeof(begin) || std::memcmp(header, begin, sizeof(begin)) != 0)
-    refuse_file(got == 0 ? "it is empty" : "it is no trace file");
-  if (got < sizeof(header)) refuse_file("it is cut off: it has " + std::to_string(got) + " bytes");
+    refuse_file(got == 0 ? "it is empty" : "it is not a trace file");
+  if (got < sizeof(header)) refuse_file("it is truncated: it has " + std::to_string(got) + " bytes");
   if (static_cast<std::int32_t>(big_endian(header + 68)) != application_id)
-    refuse_file("it is a database, but no trace file");
+    refuse_file("it is a database, but not a trace file");
   const std::uint32_t written = big_endian(header + 60);
   if (written < static_cast<std::uint32_t>(oldest_readable_version) ||
       written > static_cast<std::uint32_t>(format_version))
@@ -84,7 +84,7 @@ void FileSource::check_header() {
   const std::uint64_t due = page * big_endian(header + 28);
   const auto size = static_cast<std::uint64_t>(facts.st_size);
   if (size < due)
-    refuse_file("it is cut off: it has " + std::to_string(size) + " bytes of " + std::to_string(due));
+    refuse_file("it is truncated: it has " + std::to_string(size) + " bytes of " + std::to_string(due));
 }
 
 void FileSource::check_schema() {
@@ -93,7 +93,7 @@ void FileSource::check_schema() {
       database_.prepare("SELECT type, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_auto%'");
   while (rows.step()) {
     if (rows.text(0) != "table" || !due.contains(rows.text(1)))
-      refuse_file("it has a " + rows.text(0) + " that no trace file has");
+      refuse_file("it has an unexpected " + rows.text(0));
     found.insert(rows.text(1));
   }
   if (found != due) refuse_file("a table is missing");
@@ -114,7 +114,7 @@ void FileSource::read_facts() {
   all.signed_number(numbers["index_checksum"]);
   const auto number = [&](const char* name, std::uint64_t most) {
     const auto found = numbers.find(name);
-    if (found == numbers.end()) refuse_file(std::string("it does not say its ") + name);
+    if (found == numbers.end()) refuse_file(std::string("it lacks its ") + name);
     if (found->second < 0 || static_cast<std::uint64_t>(found->second) > most)
       refuse_file(std::string("its ") + name + " is " + std::to_string(found->second) + ", the most is " +
                   std::to_string(most));
@@ -135,7 +135,7 @@ void FileSource::read_facts() {
   if (const auto sum = numbers.find("checksum");
       sum == numbers.end() ||
       static_cast<std::uint64_t>(sum->second) != page_checksum("about", 0, all.bytes()))
-    refuse_file("what it says of itself is damaged: its checksum is wrong");
+    refuse_file("its description is damaged: its checksum is wrong");
 }
 
 void FileSource::read_index() {
@@ -152,14 +152,14 @@ void FileSource::read_index() {
   if (index_checksum(sums) != facts_.index_checksum) refuse_file("it has other pages than were written");
 }
 
-/// Every page of records is there, so that no record is just missing.
+/// Checks that every page of records exists.
 void FileSource::check_extent() const {
   const Pages& pages = pages_of("records");
   if (facts_.oldest > facts_.newest) return;
   const std::uint64_t first = facts_.oldest / Trace::page_size, last = facts_.newest / Trace::page_size;
   if (pages.size() != last - first + 1 || pages.begin()->first != first || pages.rbegin()->first != last)
     refuse_file("it has " + std::to_string(pages.size()) + " pages of records, " +
-                std::to_string(last - first + 1) + " are due");
+                std::to_string(last - first + 1) + " are expected");
 }
 
 const FileSource::Pages& FileSource::pages_of(const std::string& section) const {

@@ -13,7 +13,7 @@
 
 namespace tapedeck::trace_file {
 
-/// What the table `about` says.
+/// The content of the table `about`.
 struct FileFacts {
   std::string engine_version;
   std::int64_t started_unix_ms = 0, saved_unix_ms = 0;
@@ -24,9 +24,9 @@ struct FileFacts {
 
 class FileSource final : public TraceSource {
  public:
-  /// Checks what the file is, and reads names and numbers. Throws TraceFileError.
+  /// Checks the file's type and version, and reads names and numbers. Throws TraceFileError.
   explicit FileSource(const std::string& path);
-  /// Where small values and names go. Before anybody asks for tensors.
+  /// Sets where small values and names are stored. To be called before tensors are read.
   void put_into(Values& values) { values_ = &values; }
   /// Reads the stores beside records and values. Throws TraceFileError.
   void load_sections(Recorder& recorder);
@@ -63,7 +63,7 @@ class FileSource final : public TraceSource {
   template <class Read>
   void each_page(const char* section, Read&& read);
   const Pages& pages_of(const std::string& section) const;
-  /// The bytes of a page, whose checksum is right. Throws DamagedPage.
+  /// The bytes of a page, after checking the checksum. Throws DamagedPage.
   std::vector<std::uint8_t> page_bytes(const std::string& section, std::uint64_t number) const;
   std::string read_text(const char* section, std::size_t at) const;
   Tensor read_stored_value(std::uint64_t id, const RecordedSpec& spec);
@@ -74,9 +74,9 @@ class FileSource final : public TraceSource {
   const std::string path_;
   std::string title_;
   std::uint64_t bytes_ = 0;
-  // Before the database: the header is read first.
+  // Declared before the database, because the header is read first.
   std::uint32_t version_ = 0;  ///< of the format that it is written in
-  // One look into the database at a time.
+  // Serialises access to the database.
   mutable std::mutex mutex_;
   mutable Database database_;
   FileFacts facts_;
@@ -89,7 +89,7 @@ class FileSource final : public TraceSource {
   mutable std::mutex state_mutex_;  ///< guards what follows
   mutable std::string problem_;
   std::map<std::uint64_t, std::string> value_problems_;
-  // Values that were read lately: what is looked at is looked at again.
+  // A cache of values read recently, because views read the same values again.
   std::unordered_map<std::uint64_t, Tensor> cache_;
   std::deque<std::uint64_t> cache_order_;
   std::uint64_t cache_bytes_ = 0;

@@ -1,12 +1,12 @@
-// What stands where in a trace file.
+// The format of a trace file.
 //
-// It is an SQLite database of three tables. `about`: facts of the whole file by name. `pages`: everything
-// else but values, as pages of bytes (bytes.h), each of a section and a number in it; `value_parts`: the
-// values of tensors, in parts. Pages and parts have a checksum, and are read when somebody looks.
+// It is an SQLite database of three tables. `about`: facts about the whole file, by name. `pages`: everything
+// else except values, as pages of bytes (bytes.h) by section and number; `value_parts`: the values of
+// tensors, in parts. Pages and parts have a checksum, and are read on demand.
 //
-// Pages are no messages: another version of the debug protocol reads the same files. What is not there is 0
-// or an empty text in them; where a message has an absent value for it, if_there()
-// (engine/protocol/if_there.h) makes it that, and value_or() writes it.
+// Pages are not messages: other versions of the debug protocol read the same files. Absent values are 0 or an
+// empty text in pages; where a message has an optional field, if_there() (engine/protocol/if_there.h)
+// converts to it, and value_or() back.
 //
 // Numbers of names, scopes, source lines, specs and ops in pages count from 1 in the section of that name; a
 // page of `records` has Trace::page_size of them, one of `tensors` a block of the TensorTable.
@@ -18,8 +18,8 @@
 namespace tapedeck::trace_file {
 
 constexpr std::int32_t application_id = 0x54415045;  // "TAPE"
-/// Raised whenever the program before this one can no longer read what is written. Since 2 curves, pictures
-/// and runs have their cells' executions, and curves what their steps are.
+/// Incremented whenever the previous release cannot read what is written. Since version 2 curves, pictures
+/// and runs have their cells' executions, and curves the kind of their steps.
 constexpr std::int32_t format_version = 2;
 constexpr std::int32_t oldest_readable_version = 1;
 

@@ -41,7 +41,7 @@ RecordedSpec read_spec(PageReader& page) {
     throw DamagedPage("there is no such kind of device");
   spec.device.index = page.byte();
   const std::uint64_t rank = page.number_up_to(max_rank, "a rank");
-  // As Tensor has it: also the extents beside a 0 must have a product.
+  // As in Tensor: the product of the other extents must not overflow even if one is 0.
   std::uint64_t product = item_size(spec.dtype);
   for (std::uint64_t axis = 0; axis < rank; ++axis) {
     const std::uint64_t extent = page.number_up_to(INT64_MAX, "an extent");

@@ -1,5 +1,4 @@
-// The things that many records share, by the numbers that they have in a file: names, scopes, source lines,
-// specs and ops.
+// The numbers that shared things (names, scopes, source lines, specs and ops) have in a file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace tapedeck::trace_file {
 
-/// Numbers from 1 in the order in which things were first asked for; 0 stays 0.
+/// Numbers from 1 in the order of first use; 0 stays 0.
 template <class Key>
 class LocalNumbers {
  public:
@@ -29,19 +28,19 @@ class LocalNumbers {
   std::vector<Key> keys_;
 };
 
-/// While a trace is saved: from this process's numbers to the file's.
+/// For saving: from this process's numbers to the file's.
 struct FileNumbers {
   LocalNumbers<std::uint32_t> names, scopes, locations, specs;
   LocalNumbers<const OpDef*> ops;
 };
 
-/// While it is read: the other way.
+/// For reading: from the file's numbers to this process's.
 struct ProcessNumbers {
   std::vector<std::uint32_t> names, scopes, locations, specs;
   std::vector<const OpDef*> ops;
 };
 
-/// A number of the file as this process has it. Throws DamagedPage where the file has no such thing.
+/// Converts a number of the file to this process's. Throws DamagedPage if the file does not define it.
 template <class T>
 T in_process(const std::vector<T>& numbers, std::uint64_t number, const char* what) {
   if (number == 0) return T{};
@@ -56,7 +55,7 @@ using PutPage = std::function<void(const char* section, std::uint64_t number, co
 void write_numbers(const FileNumbers& numbers, const PutPage& put);
 
 constexpr const char* number_sections[] = {"names", "scopes", "locations", "specs", "ops"};
-/// Adds what the page of that section has. Throws DamagedPage.
+/// Adds the page's entries of that section. Throws DamagedPage.
 void read_numbers(std::string_view section, PageReader& page, ProcessNumbers& numbers);
 
 }  // namespace tapedeck::trace_file

@@ -12,7 +12,7 @@ std::unique_ptr<Recorder> open(const std::string& path, const RecorderOptions& o
   auto file = std::make_unique<FileSource>(error ? path : full.string());
   FileSource& source = *file;
   const FileFacts& facts = source.facts();
-  // A block of the table of tensors is the file's or this process's, never both's.
+  // A block of the table of tensors belongs either to the file or to this process.
   const std::uint64_t block = TensorTable::block_size;
   detail::skip_tensor_ids((facts.newest_tensor / block + 1) * block);
   auto recorder = std::make_unique<Recorder>(options, std::move(file));

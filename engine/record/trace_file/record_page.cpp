@@ -124,7 +124,7 @@ class RecordsWriter {
   std::uint64_t ended_count = 0;
 
  private:
-  /// What the GPU has not told by now the file will never know.
+  /// GPU times that are unknown by now will be missing in the file.
   void write_device_time(const DeviceTime& time, std::int64_t called) {
     const bool known = time.state == WorkTime::known;
     page_.byte(time.gpu);
@@ -149,7 +149,7 @@ class RecordsWriter {
   std::uint64_t last_id_ = 0;
 };
 
-/// Ops take numbers of another kind for one, and one number for a list.
+/// Ops accept numbers of other kinds, and one number for a list.
 bool fits_kind(const Attribute& attribute, const AttributeSpec& spec) {
   if (std::holds_alternative<std::monostate>(attribute))
     return std::holds_alternative<std::monostate>(spec.fallback);
@@ -185,7 +185,7 @@ class RecordsReader {
     head.kind = static_cast<EventKind>(bits >> kind_shift & 3);
     head.custom_gradient = (bits & custom_bit) != 0;
     head.backward = (bits & backward_bit) != 0;
-    if (bits > all_bits || record.state == RecordState::pending) throw DamagedPage("a state is none");
+    if (bits > all_bits || record.state == RecordState::pending) throw DamagedPage("an invalid state");
     head.op = in_process(numbers_.ops, page_.number(), "op");
     if (!head.op) head.name = in_process(numbers_.names, page_.number(), "name");
     head.depth = static_cast<std::uint16_t>(page_.number_up_to(UINT16_MAX, "a depth"));
@@ -216,18 +216,18 @@ class RecordsReader {
     throw DamagedPage("record " + std::to_string(record.number) + " " + what);
   }
 
-  /// Some centuries: what is computed of it must not overflow.
+  /// A few centuries: computations with it must not overflow.
   static std::int64_t sound_time(std::int64_t nanoseconds) {
     constexpr std::int64_t longest = std::int64_t{1} << 60;
-    if (nanoseconds > longest || nanoseconds < -longest) throw DamagedPage("a time is none");
+    if (nanoseconds > longest || nanoseconds < -longest) throw DamagedPage("an invalid time");
     return nanoseconds;
   }
 
   void read_device_time(DeviceTime& time) {
     time.gpu = page_.byte();
-    if (time.gpu >= detail::most_gpus) throw DamagedPage("a device is none");
+    if (time.gpu >= detail::most_gpus) throw DamagedPage("an invalid device");
     const unsigned known = page_.byte();
-    if (known > 1) throw DamagedPage("a time is none");
+    if (known > 1) throw DamagedPage("an invalid time");
     time.state = known == 1 ? WorkTime::known : WorkTime::lost;
     if (known == 0) return;
     time.start = clock::ticks_of(sound_time(start_ + sound_time(page_.signed_number())));
@@ -262,7 +262,7 @@ class RecordsReader {
     const bool is_op = record.head.kind == EventKind::op;
     if (is_op && !record.head.op) refuse_record(record, "is an op without a name");
     if (!is_op && record.head.kind != EventKind::vjp && record.head.op)
-      refuse_record(record, "is no op, but has one's name");
+      refuse_record(record, "is not an op, but has an op's name");
     if (record.head.kind == EventKind::vjp) check_vjp(record);
     if (is_op) check_op(record);
     for (const std::uint64_t id : record.inputs)
@@ -277,7 +277,7 @@ class RecordsReader {
     if (!record.head.op && !record.head.custom_gradient) refuse_record(record, "is the VJP of no op");
   }
 
-  /// Of a call that the op's checks refused there are no attributes, and its inputs may be any.
+  /// A call that the op's checks rejected has no attributes, and its inputs may be anything.
   void check_op(const StoredRecord& record) const {
     const OpDef& op = *record.head.op;
     if (record.state == RecordState::failed && record.head.attributes.size() == 0) return;
@@ -300,7 +300,7 @@ class RecordsReader {
   void check_outputs(const StoredRecord& record) const {
     const OpDef& op = *record.head.op;
     const std::size_t named = op.results.fields.size();
-    // With some attributes the first alone comes out: svd's s.
+    // With some attributes only the first is returned: svd's s.
     if (!op.returns_list && record.outputs.size() != 1 && record.outputs.size() != named)
       refuse_record(record, "has " + std::to_string(record.outputs.size()) + " outputs, which " + op.name +
                                 " does not have");
@@ -324,7 +324,7 @@ class RecordsReader {
   std::uint64_t last_id_ = 0;
 };
 
-/// A record below the newest that finished may be just being written: a matter of nanoseconds.
+/// A record below the newest finished one may still be in the process of being written, for some nanoseconds.
 bool glance_all(const Trace& trace, std::uint32_t first, std::uint32_t last,
                 const std::function<void(const RecordGlance&)>& visit) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);

@@ -7,17 +7,17 @@
 namespace tapedeck::trace_file {
 namespace {
 
-/// Nanoseconds, a time from which sums cannot overflow.
+/// Nanoseconds; sums of times up to this cannot overflow.
 std::int64_t read_time(PageReader& page) {
   constexpr std::int64_t latest = std::int64_t{1} << 60;
   const std::int64_t time = page.signed_number();
-  if (time < -latest || time > latest) throw DamagedPage("a time is none");
+  if (time < -latest || time > latest) throw DamagedPage("an invalid time");
   return time;
 }
 
 }  // namespace
 
-// ---- runs of cells; one that goes on ends where the file does
+// ---- runs of cells; one that is still running ends where the file does
 
 void save_cell_runs(const Recorder& recorder, SectionOut& out) {
   std::vector<CellRun> runs = recorder.cell_runs().newest(SIZE_MAX);
@@ -47,7 +47,7 @@ void load_cell_runs(Recorder& recorder, PageReader& page, const SectionIn& in) {
     if (run.first == 0 || run.last + 1 < run.first || run.end < run.start ||
         (state != static_cast<std::uint8_t>(CellRun::State::done) &&
          state != static_cast<std::uint8_t>(CellRun::State::failed)))
-      throw DamagedPage("a run of a cell is none");
+      throw DamagedPage("an invalid run of a cell");
     run.state = static_cast<CellRun::State>(state);
     if (in.version >= 2)
       run.execution = static_cast<std::uint32_t>(page.number_up_to(UINT32_MAX, "an execution's number"));
@@ -78,7 +78,8 @@ void load_gate_waits(Recorder& recorder, PageReader& page, const SectionIn& in) 
   }
 }
 
-// ---- lives of memory: events, sizes, what the recorder held. The first byte of an item says which it is.
+// ---- lifetimes of memory: events, sizes, what the recorder held. The first byte of an item says which it
+// is.
 
 namespace {
 enum class MemoryItem : std::uint8_t { event, size, sample };
@@ -92,7 +93,7 @@ void save_memory_log(const Recorder& recorder, SectionOut& out) {
     std::vector<MemoryEvent> events = log.read(position);
     const std::size_t found = events.size();
     std::erase_if(events, [&](const MemoryEvent& event) { return event.after > out.newest_record; });
-    if (found > 0 && events.empty()) break;  // of a program that goes on there are ever more
+    if (found > 0 && events.empty()) break;  // a running program adds ever more
     put_items(out, events, [](PageWriter& page, const MemoryEvent& event) {
       page.byte(static_cast<std::uint8_t>(MemoryItem::event));
       page.byte(static_cast<std::uint8_t>(event.kind));
@@ -124,8 +125,7 @@ void load_memory_log(Recorder& recorder, PageReader& page, const SectionIn& in) 
     if (item == static_cast<std::uint8_t>(MemoryItem::event)) {
       MemoryEvent event;
       const std::uint8_t kind = page.byte();
-      if (kind > static_cast<std::uint8_t>(last_kind))
-        throw DamagedPage("what happened to memory is unknown");
+      if (kind > static_cast<std::uint8_t>(last_kind)) throw DamagedPage("an unknown event of memory");
       event.kind = static_cast<MemoryEventKind>(kind);
       event.subject = page.number();
       event.object = page.number();
@@ -139,12 +139,12 @@ void load_memory_log(Recorder& recorder, PageReader& page, const SectionIn& in) 
       const std::uint32_t record = record_up_to(page, in);
       recorder.memory().add_sample({record, page.number_up_to(most_bytes, "a sum of memory")});
     } else {
-      throw DamagedPage("what is known of memory is unknown");
+      throw DamagedPage("an unknown kind of memory data");
     }
   }
 }
 
-// ---- health: the steps that were looked at, then each subject with a part of one of its curves
+// ---- health: the sampled steps, then each subject with a part of one of its curves
 
 namespace {
 
@@ -167,7 +167,7 @@ void write_subject(PageWriter& page, const HealthSubject& subject, FileNumbers& 
 HealthSubject read_subject(PageReader& page, const SectionIn& in) {
   HealthSubject subject;
   const std::uint8_t kind = page.byte();
-  if (kind >= names(HealthKind{}).size()) throw DamagedPage("a subject of health is none");
+  if (kind >= names(HealthKind{}).size()) throw DamagedPage("an invalid subject of health");
   subject.kind = static_cast<HealthKind>(kind);
   subject.variable = page.number();
   subject.op = page.text("an op's name");
@@ -229,7 +229,7 @@ void load_health(Recorder& recorder, PageReader& page, const SectionIn& in) {
     }
     return;
   }
-  if (kind != static_cast<std::uint8_t>(HealthPage::curve)) throw DamagedPage("a page of health is none");
+  if (kind != static_cast<std::uint8_t>(HealthPage::curve)) throw DamagedPage("an invalid page of health");
   const std::uint32_t subject = recorder.health().subject(read_subject(page, in));
   const std::string quantity(page.text("a quantity's name"));
   while (page.left() > 0) {

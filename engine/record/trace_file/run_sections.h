@@ -1,4 +1,4 @@
-// Sections of what is known of whole runs: cells, waits at the gate, lives of memory, health.
+// Sections with data about whole runs: cells, waits at the gate, lifetimes of memory, health.
 #pragma once
 
 #include "engine/record/trace_file/sections.h"

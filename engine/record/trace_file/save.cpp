@@ -36,14 +36,14 @@ std::int64_t unix_ms_now() {
       .count();
 }
 
-/// A file beside the one that is wanted, of mode 0600; gone when it was not put in place. It is locked as
-/// long as its process lives: one that nobody has locked was left by a process that died, and the next save
-/// of the same target removes it.
+/// A temporary file beside the target, of mode 0600; removed unless it is renamed to it. It is locked as long
+/// as its process lives: an unlocked one was left by a process that died, and the next save of the same
+/// target removes it.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path) : target_(path) {
     const fs::path target(path);
-    if (target.filename().empty()) refuse_saving(path, "that is no file's name");
+    if (target.filename().empty()) refuse_saving(path, "that is not a file name");
     std::error_code ignored;
     if (fs::is_directory(target, ignored)) refuse_saving(path, "that is a folder");
     const std::string stem = target.filename().string().substr(0, longest_stem) + '.';
@@ -55,7 +55,8 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   const std::string& path() const { return path_; }
 
-  /// After all is written. The name of the file is safe from a crash as well as its contents.
+  /// To be called after everything is written. Makes the file's name safe from a crash as well as its
+  /// contents.
   void put_in_place() {
     if (::fsync(descriptor_) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0)
       refuse_saving(target_, std::strerror(errno));
@@ -79,12 +80,12 @@ class TemporaryFile {
       ::close(left);
     }
   }
-  /// False where another save took the new file for one that was left, before it was locked.
+  /// False if another save mistook the new file for an abandoned one before it was locked.
   bool make(const std::string& stem) {
     path_ = stem + any + ending;
     descriptor_ = ::mkostemps(path_.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
     if (descriptor_ < 0) refuse_saving(target_, std::strerror(errno));
-    // Where a file system has no locks nobody can take it either.
+    // On a file system without locks no other process can lock it either.
     const bool taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     std::error_code ignored;
     if (!taken && fs::exists(path_, ignored)) return true;
@@ -200,7 +201,7 @@ class Saving {
       if (!origin.known() || id > cut_.newest_tensor || origin.producer() > newest_) continue;
       if (recorder_.values().small_value(id)) continue;
       const Tensor value = recorder_.values().held(id);
-      if (!value) continue;  // it had to go meanwhile
+      if (!value) continue;  // it was dropped meanwhile
       std::int64_t part = 0;
       write_value(value, [&](std::span<const std::uint8_t> bytes) {
         check_cancelled(cancel_);
@@ -231,7 +232,7 @@ class Saving {
     }
   }
 
-  /// Each source is a page of its own, read when somebody asks; what there are is the first one.
+  /// Each source is a separate page, read on demand; the first page is the list of sources.
   void save_sources() {
     std::vector<protocol::SourceText> sources = request_.sources;
     std::set<std::string> files;
@@ -313,12 +314,12 @@ class Saving {
 protocol::TraceSaved save(const Recorder& recorder, const protocol::SaveTrace& request,
                           const CancelFlag* cancel, const ReplayProgress& progress) {
   if (const TraceSource* file = recorder.file())
-    refuse_saving(request.path, "this is a trace file already, " + file->path() + ", which can be copied");
+    refuse_saving(request.path, "this is already a trace file, " + file->path() + ", which can be copied");
   std::error_code error;
-  // A name alone is a file of the working folder; a link, what it stands for.
+  // A bare name is a file in the working folder; a link is its target.
   const fs::path whole = request.path.empty() ? fs::path() : fs::absolute(request.path, error);
   const std::string path = whole.empty() ? "" : fs::weakly_canonical(whole, error).string();
-  if (path.empty() || error) refuse_saving("'" + request.path + "'", "that is no file's name");
+  if (path.empty() || error) refuse_saving("'" + request.path + "'", "that is not a file name");
   TemporaryFile file(path);
   try {
     protocol::TraceSaved saved = Saving(recorder, request, file.path(), cancel, progress).run();

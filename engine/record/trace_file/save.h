@@ -1,4 +1,4 @@
-// Saves what a recorder has as a trace file, while the program goes on.
+// Saves a recorder's data as a trace file while the program runs.
 #pragma once
 
 #include "engine/protocol/messages.h"
@@ -9,11 +9,11 @@
 
 namespace tapedeck::trace_file {
 
-/// The records up to the newest that has finished when it begins. It is written to a file beside `path`,
-/// which is renamed at the end: an older file stays as it was until then, and where this throws. What a
-/// process left that died meanwhile is removed by the next save to `path`. Values are read one at a time.
-/// From any thread. `progress` counts records and values. Throws TraceFileError: a sentence with the path and
-/// the cause; and Cancelled.
+/// Saves the records up to the newest that has finished when it starts. Writes to a temporary file beside
+/// `path` and renames it at the end, so an older file stays unchanged until then and if this throws. The next
+/// save to `path` removes temporary files of processes that died. Reads one value at a time. Callable from
+/// any thread. `progress` counts records and values. Throws TraceFileError (a sentence with the path and the
+/// cause) and Cancelled.
 protocol::TraceSaved save(const Recorder& recorder, const protocol::SaveTrace& request,
                           const CancelFlag* cancel = nullptr, const ReplayProgress& progress = {});
 

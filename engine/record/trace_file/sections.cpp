@@ -12,8 +12,8 @@ std::uint64_t tensor_up_to(PageReader& page, const SectionIn& in) {
   return page.number_up_to(in.newest_tensor, "a tensor's id");
 }
 
-// ---- curves: in each page what each of them is, then points and restarts; also points that those made void,
-// which belong to earlier runs of their cells
+// ---- curves: each page first describes the curves, then lists points and restarts; also points that
+// restarts invalidated, which belong to earlier runs of their cells
 
 void write_info(PageWriter& page, const protocol::CurveInfo& curve) {
   page.text(curve.name);
@@ -109,7 +109,7 @@ void save_pictures(const Recorder& recorder, SectionOut& out) {
   }
 }
 
-/// As whoever adds a picture has to give it.
+/// Checks a picture as the store requires it.
 void check_picture(const protocol::Picture& picture) {
   const std::size_t due = picture.counts.empty() ? 0 : picture.counts.size() + 1;
   bool sound = picture.limits.size() == due;
@@ -145,13 +145,13 @@ void load_pictures(Recorder& recorder, PageReader& page, const SectionIn& in) {
   }
 }
 
-// ---- assignments, departures, and what playbacks were asked for
+// ---- assignments, external reads, and the requests of playbacks
 
 void save_assignments(const Recorder& recorder, SectionOut& out) {
   PageWriter first;
-  first.number(recorder.handoffs().newest_forgotten());
+  first.number(recorder.data_flow().newest_forgotten());
   out.put(first);
-  std::vector<Assignment> assignments = recorder.handoffs().assignments();
+  std::vector<Assignment> assignments = recorder.data_flow().assignments();
   std::erase_if(assignments, [&](const Assignment& one) { return one.leaf > out.newest_tensor; });
   put_items(out, assignments, [&](PageWriter& page, const Assignment& assignment) {
     page.number(assignment.leaf);
@@ -165,7 +165,7 @@ void save_assignments(const Recorder& recorder, SectionOut& out) {
 
 void load_assignments(Recorder& recorder, PageReader& page, const SectionIn& in) {
   const std::uint64_t begin = page.number();
-  if (page.left() == 0) return recorder.handoffs().restore_newest_forgotten(begin);
+  if (page.left() == 0) return recorder.data_flow().restore_newest_forgotten(begin);
   for (std::uint64_t leaf = begin;; leaf = page.number()) {
     Assignment assignment;
     assignment.leaf = leaf;
@@ -175,36 +175,36 @@ void load_assignments(Recorder& recorder, PageReader& page, const SectionIn& in)
     assignment.location = in_process(in.numbers.locations, page.number(), "source line");
     assignment.after = record_up_to(page, in);
     if (assignment.value > leaf) throw DamagedPage("a variable was given a value that is newer than its own");
-    recorder.handoffs().add(assignment);
+    recorder.data_flow().add(assignment);
     if (page.left() == 0) return;
   }
 }
 
-void save_departures(const Recorder& recorder, SectionOut& out) {
-  std::vector<Departure> oldest_first = recorder.handoffs().departures();
-  std::erase_if(oldest_first, [&](const Departure& one) { return one.tensor > out.newest_tensor; });
+void save_external_reads(const Recorder& recorder, SectionOut& out) {
+  std::vector<ExternalRead> oldest_first = recorder.data_flow().external_reads();
+  std::erase_if(oldest_first, [&](const ExternalRead& one) { return one.tensor > out.newest_tensor; });
   std::reverse(oldest_first.begin(), oldest_first.end());
-  put_items(out, oldest_first, [&](PageWriter& page, const Departure& departure) {
-    page.number(departure.tensor);
-    page.number(departure.newest);
-    page.number(out.numbers.locations.of(departure.location));
+  put_items(out, oldest_first, [&](PageWriter& page, const ExternalRead& external_read) {
+    page.number(external_read.tensor);
+    page.number(external_read.newest);
+    page.number(out.numbers.locations.of(external_read.location));
   });
 }
 
-void load_departures(Recorder& recorder, PageReader& page, const SectionIn& in) {
+void load_external_reads(Recorder& recorder, PageReader& page, const SectionIn& in) {
   while (page.left() > 0) {
-    Departure departure;
-    departure.tensor = page.number();
-    departure.newest = page.number();
-    departure.location = in_process(in.numbers.locations, page.number(), "source line");
-    recorder.handoffs().add(departure);
+    ExternalRead external_read;
+    external_read.tensor = page.number();
+    external_read.newest = page.number();
+    external_read.location = in_process(in.numbers.locations, page.number(), "source line");
+    recorder.data_flow().add(external_read);
   }
 }
 
 void save_asked(const Recorder& recorder, SectionOut& out) {
-  std::vector<Asked> asked = recorder.handoffs().asked();
-  std::erase_if(asked, [&](const Asked& one) { return one.playback > out.newest_record; });
-  put_items(out, asked, [](PageWriter& page, const Asked& one) {
+  std::vector<RequestedGradients> asked = recorder.data_flow().gradient_requests();
+  std::erase_if(asked, [&](const RequestedGradients& one) { return one.playback > out.newest_record; });
+  put_items(out, asked, [](PageWriter& page, const RequestedGradients& one) {
     page.number(one.playback);
     page.number(one.sources.size());
     for (const std::uint64_t source : one.sources) page.number(source);
@@ -213,15 +213,15 @@ void save_asked(const Recorder& recorder, SectionOut& out) {
 
 void load_asked(Recorder& recorder, PageReader& page, const SectionIn& in) {
   while (page.left() > 0) {
-    Asked asked;
+    RequestedGradients asked;
     asked.playback = record_up_to(page, in);
     asked.sources.resize(page.count("sources"));
     for (std::uint64_t& source : asked.sources) source = tensor_up_to(page, in);
-    recorder.handoffs().add(std::move(asked));
+    recorder.data_flow().add(std::move(asked));
   }
 }
 
-// ---- statistics of leaves that had to go
+// ---- statistics of dropped leaves
 
 void save_dropped(const Recorder& recorder, SectionOut& out) {
   PageWriter first;
@@ -263,7 +263,7 @@ constexpr Section all_sections[] = {
     {"series", save_series, load_series},
     {"pictures", save_pictures, load_pictures},
     {"assignments", save_assignments, load_assignments},
-    {"departures", save_departures, load_departures},
+    {"departures", save_external_reads, load_external_reads},
     {"asked", save_asked, load_asked},
     {"dropped", save_dropped, load_dropped},
     {"cell_runs", save_cell_runs, load_cell_runs},

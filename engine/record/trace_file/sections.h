@@ -1,5 +1,5 @@
-// The stores beside records and values, as sections of a trace file. A new one is a row in sections.cpp: its
-// name, what writes its pages, and what puts a page back.
+// The stores beside records and values, as sections of a trace file. To add one, add a row to sections.cpp:
+// its name, the function that writes its pages, and the one that loads a page.
 #pragma once
 
 #include <span>
@@ -10,11 +10,10 @@
 
 namespace tapedeck::trace_file {
 
-/// What a section is written with. Pages are about a megabyte at most: a store that has more is read out in
-/// several.
+/// The parameters for writing a section. Pages have at most about a megabyte; larger stores take several.
 struct SectionOut {
   FileNumbers& numbers;         ///< for names, scopes, source lines, specs, ops
-  std::uint32_t newest_record;  ///< what belongs to newer ones stays out
+  std::uint32_t newest_record;  ///< data of newer records is not written
   std::uint64_t newest_tensor;
   std::function<void(const PageWriter& page)> put;
 };
@@ -29,15 +28,15 @@ struct SectionIn {
 struct Section {
   const char* name;
   void (*save)(const Recorder& recorder, SectionOut& out);
-  /// One page, in the order in which they were put. Checks all that it reads, and throws DamagedPage; the
-  /// file is not opened then.
+  /// Loads one page; pages come in the order in which they were written. Checks everything and throws
+  /// DamagedPage, which makes opening the file fail.
   void (*load)(Recorder& recorder, PageReader& page, const SectionIn& in);
 };
 std::span<const Section> sections();
 
-// ---- for those who write them
+// ---- helpers for writing sections
 
-/// `each` writes one item to the page; full pages are put.
+/// `each` writes one item to the page; full pages are put out.
 template <class Items, class Each>
 void put_items(SectionOut& out, const Items& items, Each&& each) {
   constexpr std::size_t page_bytes = std::size_t{1} << 20;

@@ -21,7 +21,7 @@ Tensor on_cpu_row_major(const Tensor& value) {
   return value.on_host().make_contiguous();
 }
 
-/// A bool of any other byte than 0 and 1 would be none.
+/// A bool with a byte other than 0 and 1 would be invalid.
 void copy_numbers(DType dtype, std::span<const std::uint8_t> bytes, std::uint8_t* target) {
   if (dtype != DType::bool_) {
     if (!bytes.empty()) std::memcpy(target, bytes.data(), bytes.size());
@@ -77,7 +77,7 @@ void write_tensors(const TensorTable& table, const Values& values, std::uint64_t
     if (!stored && may_be_small(spec_of(origin.spec()))) small = values.small_value(id);
     const TensorTable::Life life = table.life(id);
     const bool shares = life.root != id && life.root <= cut.newest_tensor;
-    // What went when the newest record had ended is gone from the next one on.
+    // Memory released after the newest record ended is gone from the next record on.
     const bool gone = !shares && life.gone != 0 && life.gone <= cut.newest_record + 1;
     page.byte(static_cast<std::uint8_t>((origin.is_leaf() ? leaf_bit : 0) | (name ? named_flag : 0) |
                                         (stored ? stored_flag : 0) | (small ? small_flag : 0) |
@@ -107,11 +107,11 @@ void read_tensors(PageReader& page, std::uint64_t block, const TensorCut& cut, c
     const unsigned flags = page.byte();
     const std::uint64_t step =
         page.number_up_to(TensorTable::block_size - 1 - offset, "a place in the block");
-    if (flags > all_flags || (any && step == 0)) throw DamagedPage("a tensor is none");
+    if (flags > all_flags || (any && step == 0)) throw DamagedPage("an invalid tensor");
     any = true;
     tensor.id = first + (offset += step);
     const std::uint32_t spec = in_process(numbers.specs, page.number(), "spec");
-    if (tensor.id == 0 || tensor.id > cut.newest_tensor || spec == 0) throw DamagedPage("a tensor is none");
+    if (tensor.id == 0 || tensor.id > cut.newest_tensor || spec == 0) throw DamagedPage("an invalid tensor");
     if ((flags & leaf_bit) != 0) {
       tensor.origin = TensorOrigin::leaf(spec);
     } else {

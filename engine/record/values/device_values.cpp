@@ -14,7 +14,7 @@ Tensor cast_there(const Tensor& values, DType dtype) {
   return out;
 }
 
-/// The thread's stream waits for what others do with the memory.
+/// Makes the thread's stream wait for other streams' work on the memory.
 void wait_for_others(const Tensor& tensor) {
   device_memory(tensor.device()).use(tensor.storage()->device_block());
 }
@@ -22,7 +22,7 @@ void wait_for_others(const Tensor& tensor) {
 }  // namespace
 
 bool is_inspected_there(const Tensor& tensor) {
-  return !tensor.on_cpu() && !takes_other_ways(tensor.dtype());
+  return !tensor.on_cpu() && !has_partial_support(tensor.dtype());
 }
 
 Tensor in_kernel_dtype_there(const Tensor& tensor) {

@@ -19,10 +19,10 @@ struct Run {
   std::int64_t count = 0;
 };
 
-/// The elements as one run of memory, in whatever order they stand there; none where they have gaps.
+/// The elements as one run of memory, in any order; empty if they have gaps.
 Run run_of(const Tensor& tensor) {
   if (tensor.contiguous()) return {tensor.raw(), tensor.count()};
-  // From the axis with the smallest step on, each must go on where the one before ended.
+  // From the axis with the smallest step on, each must continue where the previous one ended.
   std::int64_t count = 1;
   unsigned done = 0;
   for (int round = 0; round < tensor.rank(); ++round) {
@@ -45,7 +45,7 @@ bool finite_run(const Run& run, DType dtype) {
   if (run.count <= grain) return finite(run.first, run.count);
   const HostUnlock unlocked;
   std::atomic<bool> odd{false};
-  // From the end: what was written last is still in the caches.
+  // From the end: the elements written last are still in the caches.
   cpu::parallel_for(run.count, grain, [&](std::int64_t begin, std::int64_t end) {
     if (!odd.load(std::memory_order_relaxed) && !finite(run.first + (run.count - end) * size, end - begin))
       odd.store(true, std::memory_order_relaxed);

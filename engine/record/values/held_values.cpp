@@ -1,4 +1,4 @@
-// What is held, and what is known of what is not.
+// Held values, and the statistics of dropped ones.
 #include <unordered_set>
 
 #include "engine/record/trace/trace_source.h"

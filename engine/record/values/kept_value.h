@@ -1,25 +1,25 @@
-// A value as the recorder holds it: apart from the program's own holders, so that it is known when those let
-// go.
+// A value held by the recorder, counted apart from the program's references, so that their release is
+// noticed.
 #pragma once
 
 #include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck {
 
-/// Holds a tensor's storage as an onlooker. A row-major tensor at the begin of its storage needs no body of
-/// its own: it is made anew when somebody looks.
+/// Holds a tensor's storage as an observer. A row-major tensor at the start of its storage needs no body: it
+/// is created again on access.
 class KeptValue {
  public:
   KeptValue() = default;
-  /// `spec`: its number, or 0 where it is not known.
+  /// `spec`: its number, or 0 if unknown.
   KeptValue(const Tensor& tensor, std::uint32_t spec) {
     if (!tensor) return;
     if (spec != 0 && tensor.contiguous() && tensor.offset() == 0) {
       storage_ = tensor.storage().get();
-      storage_->retain_to_look();
+      storage_->retain_as_observer();
       spec_ = spec;
     } else {
-      body_ = tensor.to_look_at();
+      body_ = tensor.as_observer();
     }
   }
   KeptValue(KeptValue&& other) noexcept
@@ -31,14 +31,14 @@ class KeptValue {
     return *this;
   }
   ~KeptValue() {
-    if (storage_) storage_->drop_look();
+    if (storage_) storage_->release_as_observer();
   }
 
   explicit operator bool() const { return storage_ != nullptr || bool(body_); }
   const Storage& storage() const { return storage_ ? *storage_ : *body_.storage().get(); }
   /// Of the whole storage.
   std::uint64_t bytes() const { return storage().size(); }
-  /// As the tensor of that id; its body is an onlooker's, too.
+  /// The value as the tensor of that id, also held as an observer.
   Tensor tensor(std::uint64_t id) const {
     if (!storage_) return body_;
     const RecordedSpec spec = spec_of(spec_);

@@ -1,4 +1,4 @@
-// When the memory of tensors came and went in the program, whatever the recorder itself still holds.
+// When the program allocated and released the memory of tensors, whatever the recorder itself still holds.
 #pragma once
 
 #include "engine/record/trace/trace.h"
@@ -6,19 +6,21 @@
 
 namespace tapedeck {
 
-/// Marks storages when the recorder first sees them, and notes when the program has let them go: a few
-/// nanoseconds each. Any thread may call.
+/// Marks storages when the recorder first sees them, and notes when the program has released them: a few
+/// nanoseconds each. Thread-safe.
 class Lives final : public StorageListener {
  public:
   Lives(Trace& trace, MemoryLog& log) : trace_(trace), log_(log) {}
-  /// After the table knows the tensor.
+  /// To be called after the table knows the tensor.
   void note_result(const Tensor& tensor) { note(tensor); }
-  /// A value that no op made. Those that were noted before are let be.
+  /// A value that no op made. Does nothing if it is already noted.
   void note_leaf(const Tensor& tensor);
-  void let_go(std::uint64_t mark) noexcept override { trace_.tensors().set_gone(mark, trace_.newest() + 1); }
+  void released(std::uint64_t mark) noexcept override {
+    trace_.tensors().set_gone(mark, trace_.newest() + 1);
+  }
 
  private:
-  /// True: the tensor is a root that was not known yet.
+  /// Returns whether the tensor is a new root.
   bool note(const Tensor& tensor) {
     Storage& storage = *tensor.storage().get();
     if (storage.mark() != 0) [[unlikely]]

@@ -41,7 +41,7 @@ void RecentSmallValues::put(const Tensor& tensor) {
 
 void RecentSmallValues::put(std::uint64_t id, const void* bytes, std::size_t size) {
   Entry& entry = entries_[id % entries_.size()];
-  // Two threads may meet here when their ids are `count` apart; whoever comes second lets its value go.
+  // Two threads may meet here when their ids are `count` apart; the second one drops its value.
   if (entry.id.exchange(busy, std::memory_order_acquire) == busy) return;
   const Words words = words_of(bytes, size);
   for (std::size_t i = 0; i < word_count(size); ++i)
@@ -54,7 +54,7 @@ Tensor RecentSmallValues::get(std::uint64_t id, const RecordedSpec& spec) const 
   if (entry.id.load(std::memory_order_acquire) != id) return {};
   Words words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = entry.words[i].load(std::memory_order_acquire);
-  // Whoever read a word of a later value sees, by that word's order, that the id is no longer this one.
+  // A reader that got a word of a later value sees, by the memory order, that the id has changed.
   if (entry.id.load(std::memory_order_relaxed) != id) return {};
   return tensor_of(words.data(), spec);
 }
@@ -82,13 +82,13 @@ std::optional<std::uint32_t> SmallLeaves::add(std::uint64_t id, const std::uint6
   chunk.used += count;
   chunk.newest_id = std::max(chunk.newest_id, id);
   chunk.kept.push_back({id, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(count)});
-  // Numbers of chunks begin again at 0 when all are used: so many are never there at once.
+  // Numbers of chunks wrap around to 0: so many never exist at once.
   return static_cast<std::uint32_t>((first_ + chunks_.size() - 1) % most_chunks * chunk_words + at);
 }
 
 void SmallLeaves::forget(std::uint64_t below) {
   const std::lock_guard lock(mutex_);
-  // Those that are still known go to the end, behind newer ones: a chunk is looked at once in a round.
+  // Values that are still known move to the end, after newer ones: each chunk is scanned once per round.
   for (std::size_t turns = chunks_.size(); turns > 1 && chunks_.front()->newest_id < below; --turns) {
     const std::unique_ptr<Chunk> old = std::move(chunks_.front());
     const auto number = static_cast<std::uint32_t>(first_ % most_chunks);

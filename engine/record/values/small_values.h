@@ -1,6 +1,6 @@
-// Copies of values of at most 64 bytes: cheaper than holding their storage, which could not be reused then.
+// Copies of values of at most 64 bytes: cheaper than holding their storage, which then could not be reused.
 //
-// Only row-major values on the CPU are taken: others go the way of large ones.
+// Only for row-major values on the CPU; others are treated like large ones.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ namespace tapedeck {
 constexpr std::size_t small_bytes = 64;
 bool is_small(const Tensor& tensor);
 
-/// The latest small results. A tensor's place follows from its id, so a later one takes the place of one that
-/// is `count` ids older. Writing costs some nanoseconds and never waits; reading is safe from any thread.
+/// A ring buffer of the latest small results. The id determines a tensor's place, so a tensor replaces the
+/// one that is `count` ids older. Writes take a few nanoseconds and never wait; reads are thread-safe.
 class RecentSmallValues {
  public:
   explicit RecentSmallValues(std::size_t count = 65536);
   void put(const Tensor& tensor);
-  /// The same, of bytes that were read from a file: small_bytes at most.
+  /// The same for bytes read from a file, at most small_bytes.
   void put(std::uint64_t id, const void* bytes, std::size_t size);
   std::uint64_t bytes() const { return entries_.size() * sizeof(Entry); }
-  /// The values of tensor `id`, of `spec`; undefined where they are gone.
+  /// The values of tensor `id`, of `spec`; undefined if they are gone.
   Tensor get(std::uint64_t id, const RecordedSpec& spec) const;
 
  private:
@@ -40,18 +40,18 @@ class RecentSmallValues {
   std::vector<Entry> entries_;
 };
 
-/// Small leaves, as long as the table knows their tensors: 16 to 72 bytes each.
+/// Small leaves, kept while the table knows their tensors: 16 to 72 bytes each.
 class SmallLeaves {
  public:
   explicit SmallLeaves(TensorTable& table) : table_(table) {}
-  /// Keeps the values of tensor `id`. Returns the index to read it by (below 2^31), or nothing where there is
-  /// no room for so many.
+  /// Keeps the values of tensor `id`. Returns the index for get() (below 2^31), or nullopt if there is no
+  /// room.
   std::optional<std::uint32_t> put(std::uint64_t id, const Tensor& tensor);
   std::optional<std::uint32_t> put(std::uint64_t id, const void* bytes, std::size_t size);
-  /// Undefined where the values went with their tensor.
+  /// Undefined if the values were dropped with their tensor.
   Tensor get(std::uint32_t index, const RecordedSpec& spec) const;
-  /// Lets those go whose tensors, with ids below `below`, the table no longer knows, and tells it where the
-  /// others stand now. Nobody else may set origins of known tensors meanwhile.
+  /// Drops values whose tensors, with ids below `below`, the table no longer knows, and updates the indices
+  /// of the others in the table. Origins of known tensors must not be set concurrently.
   void forget(std::uint64_t below);
   std::uint64_t bytes() const;
 
@@ -77,7 +77,7 @@ class SmallLeaves {
   mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Chunk>> chunks_;
   std::size_t first_ = 0;         ///< number of the first chunk, in the order in which they were made
-  std::uint64_t full_bytes_ = 0;  ///< of all chunks but the last
+  std::uint64_t full_bytes_ = 0;  ///< of all chunks except the last
 };
 
 }  // namespace tapedeck

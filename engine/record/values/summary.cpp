@@ -21,7 +21,7 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 using Part = kernels::BlockSummary;
 
-/// Of blocks with NaN or infinities, or whose sum is beyond the limit of doubles.
+/// For blocks with NaN or infinities, or whose sum overflows double.
 template <class T>
 Part examine_any(const T* values, std::int64_t count) {
   Part part;
@@ -162,7 +162,7 @@ void summarize_values(const T* values, std::int64_t count, Summary& summary, std
   fill_histogram(values, count, summary, bins, threaded, cancel);
 }
 
-/// By the device: a few numbers come here.
+/// Computed by the device: only a few numbers are transferred.
 void summarize_there(const Tensor& tensor, Summary& summary, std::uint32_t bins, const CancelFlag* cancel) {
   const Tensor values = in_kernel_dtype_there(tensor);
   const Backend& gpu = backend(values.device());
@@ -181,7 +181,7 @@ void summarize_there(const Tensor& tensor, Summary& summary, std::uint32_t bins,
 
 Tensor in_kernel_dtype(const Tensor& tensor) {
   const Tensor source = tensor.on_host().make_contiguous();
-  if (!takes_other_ways(tensor.dtype())) return widened(source);
+  if (!has_partial_support(tensor.dtype())) return widened(source);
   return Tensor::from_values<double>(source.to_vector(), source.shape());
 }
 
@@ -190,7 +190,7 @@ Summary::Summary() : minimum(none), maximum(none), mean(none), deviation(none) {
 Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded, const CancelFlag* cancel) {
   Summary summary;
   summary.count = static_cast<std::uint64_t>(tensor.count());
-  if (tensor.dtype() == DType::string) return summary;  // counted, and no more
+  if (tensor.dtype() == DType::string) return summary;  // only counted
   if (is_inspected_there(tensor)) {
     summarize_there(tensor, summary, bins, cancel);
     return summary;

@@ -24,7 +24,7 @@ constexpr bool is_complex_number = false;
 template <class T>
 constexpr bool is_complex_number<std::complex<T>> = true;
 
-/// Calls f(pointer to the values), whatever their dtype; narrow ones widened, no strings.
+/// Calls f(pointer to the values) for any dtype except string; narrow ones are widened.
 template <class F>
 void visit_values(const Tensor& rows, F&& f) {
   switch (rows.dtype()) {
@@ -60,7 +60,7 @@ bool is_nan(const T& value) {
   return std::isnan(magnitude(value));
 }
 
-/// Infinite where one is a NaN or another infinity; 0 for two NaNs.
+/// Infinite if one is NaN or a different infinity; 0 if both are NaN.
 template <class A, class B>
 double distance(const A& a, const B& b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
@@ -132,7 +132,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && (a.raw() == b.raw() || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
 }
 
-/// Two sums of words, each mixed with its place; what is last is padded with zeros.
+/// Two sums of words, each mixed with its position; the last word is padded with zeros.
 void hash_bytes(const std::byte* bytes, std::size_t size, std::uint64_t (&hash)[2]) {
   std::uint64_t a = 0x9E3779B97F4A7C15 ^ size, b = 0xC2B2AE3D27D4EB4F;
   const auto mix = [&](std::uint64_t word) {
@@ -238,7 +238,7 @@ TensorDifference compare_values(const Digest& first, const Tensor& second, const
   overall.see(-1, first.norm, other.norm);
   const TensorDifference whole = overall.found();
   if (whole.wrong > 0) return whole;
-  // The bits differ, which only a tolerance excuses.
+  // The bits differ, which only a tolerance allows.
   if (first.not_finite != other.not_finite || !floating ||
       (tolerance.exact() && first.dtype == other.dtype)) {
     found.wrong = 1;

@@ -13,12 +13,12 @@ constexpr std::uint32_t dropped_bins = 64;
 // Records need some room, whatever the budget.
 constexpr std::uint64_t free_bookkeeping = std::uint64_t{64} << 20;
 
-/// Who takes a pinned value: newer than every record, so that the table does not forget it.
+/// The user of a pinned value: a number above every record's, so that the table does not forget it.
 constexpr std::uint32_t somebody = UINT32_MAX;
 
-/// What is to be held for `tensor`: itself, unless its memory is borrowed (a NumPy array), whose owner may
-/// write to it later: then a copy. Undefined where that does not fit `limit`: a recording must not end the
-/// program for want of memory, nor spend its time on gigabytes.
+/// The value to hold for `tensor`: itself, or a copy if its memory is borrowed (a NumPy array), because its
+/// owner may write to it later. Undefined if the copy exceeds `limit`: a recording must not exhaust the
+/// program's memory, nor spend its time on gigabytes.
 Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
   if (!tensor.storage()->borrowed()) return tensor.storage()->size() <= limit ? tensor : Tensor();
   if (tensor.bytes() > limit) return {};
@@ -41,7 +41,7 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
     return;
   }
   const std::uint32_t spec = spec_number(tensor);
-  if (spec == 0) return;  // there are more shapes than anybody could look at
+  if (spec == 0) return;  // the table of shapes is full
   const std::optional<std::uint32_t> place =
       is_small(tensor) ? small_leaves_.put(tensor.id(), tensor) : std::nullopt;
   const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
@@ -80,7 +80,7 @@ void Values::uncount_leaf(std::uint64_t id, const KeptValue& leaf) {
 
 void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint64_t variable,
                           std::int64_t now_ns, bool stays) {
-  constexpr std::size_t latest_results = 8;  // an update's are the latest
+  constexpr std::size_t latest_results = 8;  // an update's values are the latest
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   const auto leaf = leaves_.find(tensor.id());
@@ -104,10 +104,10 @@ void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint
   enforce(evicted);
 }
 
-void Values::let_go(std::span<const std::uint64_t> variables) {
+void Values::release_newest(std::span<const std::uint64_t> variables) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  for (const std::uint64_t id : variables) versions_.let_go(id, evicted);
+  for (const std::uint64_t id : variables) versions_.release_newest(id, evicted);
 }
 
 void Values::variable_gone(std::uint64_t variable) {
@@ -120,7 +120,7 @@ void Values::forget(std::uint64_t below) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   for (const auto& [id, unused] : pinned_) table_.set_user(id, somebody);
-  // Those that are still known go to the end, behind newer ones.
+  // Values that are still known move to the end, after newer ones.
   const auto forget_in = [&](std::deque<std::uint64_t>& order, auto& values, auto&& subtract_from_sums) {
     for (std::size_t turns = order.size(); turns > 0 && order.front() < below; --turns) {
       const std::uint64_t id = order.front();
@@ -204,7 +204,7 @@ bool Values::add_checkpoint(const Tensor& tensor, std::int64_t now_ns) {
   return true;
 }
 
-// Every second one, so that what stays is as far apart everywhere.
+// Every second one, so that the others stay evenly spaced.
 void Values::thin_checkpoints(Evicted& evicted) {
   ++changes_;
   std::deque<std::uint64_t> kept;
@@ -250,7 +250,7 @@ void Values::drop_recomputed(Evicted& evicted) {
   recomputed_.erase(found);
 }
 
-// What can be recomputed goes first; pinned values and the newest result stay.
+// Drops values that can be recomputed first; pinned values and the newest result stay.
 std::uint64_t Values::room() const {
   const std::uint64_t bookkeeping = bookkeeping_.load(std::memory_order_relaxed);
   const std::uint64_t counted = bookkeeping - std::min(bookkeeping, free_bookkeeping);
@@ -266,7 +266,7 @@ void Values::enforce(Evicted& evicted) {
   while (window_.size() > 1 &&
          (window_bytes_ > window_limit() || window_.size() > options_.window_count || over()))
     shrink(window_, evicted);
-  // Leaves need the other half sooner or later.
+  // Leaves will need the other half eventually.
   while (!checkpoint_order_.empty() && (checkpoint_bytes_ > most / 2 || over())) thin_checkpoints(evicted);
   while ((versions_.bytes() > most / 2 || (over() && versions_.bytes() > most / 4)) &&
          versions_.thin(evicted)) {
@@ -275,11 +275,11 @@ void Values::enforce(Evicted& evicted) {
   while (over() && !leaf_order_.empty()) drop_oldest_leaf(evicted);
 }
 
-// The memory of what the program has too would not be free: a few of those are passed over.
+// Dropping values that the program also holds would free nothing: skips a few of those.
 void Values::drop_oldest_leaf(Evicted& evicted) {
   constexpr std::size_t most_passed = 16;
   for (std::size_t turns = std::min(leaf_order_.size(), most_passed); turns > 0; --turns) {
-    if (leaves_.at(leaf_order_.front()).storage().let_go()) break;
+    if (leaves_.at(leaf_order_.front()).storage().is_released()) break;
     leaf_order_.push_back(leaf_order_.front());
     leaf_order_.pop_front();
   }
@@ -334,8 +334,8 @@ void Values::unpin(std::uint64_t id, std::uint32_t newest_record) {
   pinned_.erase(found);
   subtract(released);
   ++changes_;
-  table_.set_user(id, newest_record + 1);  // one that takes it may begin just now
-  // A leaf's time may have come while it was pinned. Small ones are copies: they stay.
+  table_.set_user(id, newest_record + 1);  // a record that takes it may begin concurrently
+  // A leaf may have been due for dropping while it was pinned. Small ones are copies: they stay.
   const TensorOrigin origin = table_.get(id);
   if (origin.is_leaf() && !origin.is_small_leaf() && !origin.is_version() && !leaves_.contains(id))
     remember_dropped(id, released);

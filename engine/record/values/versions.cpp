@@ -14,7 +14,7 @@ void Versions::add(const Version& version, KeptValue value, std::int64_t now_ns,
              now_ns - current.began_ns >=
              std::max(pace_.interval_ns, static_cast<std::int64_t>(current.bytes) * pace_.ns_per_byte)) {
     generations_[number + 1].began_ns = now_ns;
-    // One that goes leaves its memory to the new one. Only now and then one comes in memory of its own.
+    // A dropped one leaves its memory to the new one. Only occasionally does one take new memory.
     const std::int64_t recorded_ns = now_ns - generations_.begin()->second.began_ns;
     const std::int64_t paid = static_cast<std::int64_t>(bytes_) - pace_.free_bytes;
     if (paid * pace_.fresh_ns_per_byte > recorded_ns) thin(released);
@@ -70,7 +70,7 @@ Tensor Versions::held(std::uint64_t id) const {
   return newest == newest_by_id_.end() ? Tensor() : newest->second->value.tensor(id);
 }
 
-void Versions::let_go(std::uint64_t variable, Released& released) {
+void Versions::release_newest(std::uint64_t variable, Released& released) {
   if (const auto owner = owners_.find(variable); owner != owners_.end())
     release_newest(owner->second, released);
 }
@@ -85,7 +85,7 @@ void Versions::variable_gone(std::uint64_t variable, Released& released) {
 bool Versions::thin(Released& released) {
   if (generations_.size() < 3) return false;
   const std::int64_t newest_ns = generations_.rbegin()->second.began_ns;
-  // How long the way would be that its going leaves, for its age.
+  // The recomputation distance that dropping it would leave, relative to its age.
   auto missed_least = generations_.end();
   double least = std::numeric_limits<double>::infinity();
   for (auto one = std::next(generations_.begin()); std::next(one) != generations_.end(); ++one) {

@@ -1,5 +1,5 @@
-// Values that variables had, as far as an op made them: they can be computed again. Held are the newest of
-// each variable, and generations of them now and then, so that the way back to any other is short.
+// Values of variables that an op computed, so that they can be recomputed. The newest of each variable is
+// held, and occasional generations of all of them, so that recomputing any other is short.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tapedeck {
 
-/// Not by itself safe to use from several threads.
+/// Not thread-safe.
 class Versions {
  public:
   using Released = std::vector<KeptValue>;
@@ -24,24 +24,24 @@ class Versions {
   };
 
   struct Pace {
-    std::int64_t interval_ns = 0;  ///< a generation comes no earlier than so long after the one before,
-    std::int64_t ns_per_byte = 0;  ///< and than so long for each of its bytes
-    /// Of what is held so many bytes are free; then an older one goes when one comes, unless so long was
-    /// recorded for each further byte.
+    std::int64_t interval_ns = 0;  ///< the minimum time between generations,
+    std::int64_t ns_per_byte = 0;  ///< and the minimum time per byte
+    /// This many held bytes cost nothing; beyond, a new generation replaces an older one unless the recording
+    /// has lasted this long per further byte.
     std::int64_t free_bytes = 0, fresh_ns_per_byte = 0;
   };
   explicit Versions(const Pace& pace) : pace_(pace) {}
 
-  /// The variable's newest value; the one before goes, unless it belongs to a generation. `stays`: it is to
-  /// belong to the current one in any case.
+  /// Adds the variable's newest value; releases the previous one unless it belongs to a generation. `stays`:
+  /// adds it to the current generation in any case.
   void add(const Version& version, KeptValue value, std::int64_t now_ns, bool stays, Released& released);
-  /// By its own id, or that of what it was made of; undefined: it is not held.
+  /// By its own id, or that of the assigned result; undefined if it is not held.
   Tensor held(std::uint64_t id) const;
   void variable_gone(std::uint64_t variable, Released& released);
-  /// The variable's newest value, unless it belongs to a generation.
-  void let_go(std::uint64_t variable, Released& released);
-  /// The generation goes that is missed least: those that stay are the closer together the newer they are.
-  /// False: there was none but the first and the current one.
+  /// Releases the variable's newest value unless it belongs to a generation.
+  void release_newest(std::uint64_t variable, Released& released);
+  /// Drops the most dispensable generation: those that stay are closer together the newer they are. False:
+  /// there are only the first and the current one.
   bool thin(Released& released);
   void forget(std::uint64_t below, const TensorTable& table, Released& released);
   void clear(Released& released);
@@ -49,7 +49,7 @@ class Versions {
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t thinned() const { return thinned_; }  ///< how many generations went
   std::vector<std::uint64_t> ids() const;
-  /// Of those that belong to generations, and of what they were made of.
+  /// Ids of values that belong to generations, and of the results that were assigned.
   std::vector<std::uint64_t> staying_ids() const;
 
  private:
@@ -63,24 +63,24 @@ class Versions {
     std::vector<std::uint64_t> ids;
   };
   struct Owner {
-    std::uint64_t newest_id = 0;   ///< 0: that is not held
-    Entry newest;                  ///< without a value where it belongs to a generation
-    std::uint64_t generation = 0;  ///< the newest one in which it is
+    std::uint64_t newest_id = 0;   ///< 0: it is not held
+    Entry newest;                  ///< without a value if it belongs to a generation
+    std::uint64_t generation = 0;  ///< the newest one that contains it
   };
   using Entries = std::map<std::uint64_t, Entry>;           // by id, which is by time
   using Generations = std::map<std::uint64_t, Generation>;  // by number, from 1
   void release_newest(Owner& owner, Released& released);
-  /// Of a generation. The newest value of its variable stays as that.
+  /// Releases an entry of a generation. If it is its variable's newest value, it stays as that.
   Entries::iterator release(Entries::iterator entry, Released& released);
 
   const Pace pace_;
   std::uint64_t bytes_ = 0, thinned_ = 0;
-  Generations generations_;  ///< those that are kept; the last is the current one
-  Entries staying_;          ///< what belongs to generations
-  std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< their ids by what they were made of
+  Generations generations_;                                   ///< the kept ones; the last is the current one
+  Entries staying_;                                           ///< entries that belong to generations
+  std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< their ids by the assigned results
   std::unordered_map<std::uint64_t, Owner> owners_;           ///< by Variable::id
-  /// By their ids and by what they were made of. Empty where it is to be made anew: the newest come with
-  /// every step, and are looked up between steps.
+  /// By their ids and by the assigned results. Empty if it must be rebuilt: newest values arrive with every
+  /// step, but are looked up only between steps.
   mutable std::unordered_map<std::uint64_t, const Entry*> newest_by_id_;
 };
 

@@ -4,21 +4,19 @@
 #include <set>
 
 #include "engine/protocol/conditions/condition.h"
+#include "engine/protocol/conditions/log_text.h"
+#include "inspector/model/breakpoints/breakpoint_text.h"
 #include "inspector/model/session/cell_names.h"
 
 namespace tapedeck::inspector {
 
 using protocol::Breakpoint;
+using protocol::BreakpointAction;
 using protocol::BreakpointKind;
 
 namespace {
 
 const QString breakpoints_channel = QStringLiteral("breakpoints");
-const std::string not_finite = "nan(out) or inf(out)";
-
-bool watchesNotFinite(const Breakpoint& breakpoint) {
-  return breakpoint.kind == BreakpointKind::condition && breakpoint.condition == not_finite;
-}
 
 bool watchesExceptions(const Breakpoint& breakpoint) {
   return breakpoint.kind == BreakpointKind::exception && breakpoint.condition.empty();
@@ -30,16 +28,24 @@ int unitsOf(const std::string& text, std::uint64_t bytes) {
   return static_cast<int>(QString::fromUtf8(text.data(), static_cast<qsizetype>(count)).size());
 }
 
-/// What is no condition is refused when it is entered, session or not.
-void checkCondition(BreakpointEntry& one) {
+/// What is no condition, or no text of a log or point, is refused when it is entered, session or not.
+void checkEntry(BreakpointEntry& one) {
+  const Breakpoint& breakpoint = one.breakpoint;
   one.problem.clear();
-  try {
-    protocol::parse_condition(one.breakpoint.condition);
-  } catch (const protocol::ConditionError& error) {
-    one.problem = QString::fromStdString(error.what());
-    one.part = QStringLiteral("condition");
-    one.position = unitsOf(one.breakpoint.condition, error.position);
-  }
+  const auto attempt = [&one](const char* part, const std::string& text, auto&& parse) {
+    try {
+      parse(text);
+    } catch (const protocol::ConditionError& error) {
+      one.problem = QString::fromStdString(error.what());
+      one.part = QString::fromLatin1(part);
+      one.position = unitsOf(text, error.position);
+    }
+  };
+  attempt("condition", breakpoint.condition, protocol::parse_condition);
+  if (!one.problem.isEmpty()) return;
+  if (breakpoint.action == BreakpointAction::log) attempt("text", breakpoint.text, protocol::LogText::line);
+  if (breakpoint.action == BreakpointAction::point)
+    attempt("text", breakpoint.text, protocol::LogText::point);
 }
 
 }  // namespace
@@ -48,7 +54,7 @@ BreakpointsModel::BreakpointsModel(Session* session, QObject* parent) : QObject(
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live) return send();
     dropPassing();
-    emit arrived();  // nobody is left who could say so
+    emit arrived();  // no session is left to confirm it
   });
   // That another process answers is known only after it is live: what it was asked till then is forgotten.
   connect(session, &Session::cleared, this, [this] {
@@ -93,7 +99,7 @@ quint64 BreakpointsModel::add(Breakpoint breakpoint) {
   breakpoint.id = ++lastId_;
   BreakpointEntry fresh;
   fresh.breakpoint = std::move(breakpoint);
-  checkCondition(fresh);
+  checkEntry(fresh);
   entries_.push_back(std::move(fresh));
   wasEdited();
   return lastId_;
@@ -105,7 +111,7 @@ void BreakpointsModel::addAll(std::vector<Breakpoint> breakpoints) {
     breakpoint.id = ++lastId_;
     BreakpointEntry fresh;
     fresh.breakpoint = std::move(breakpoint);
-    checkCondition(fresh);
+    checkEntry(fresh);
     entries_.push_back(std::move(fresh));
   }
   wasEdited();
@@ -133,8 +139,10 @@ void BreakpointsModel::change(const Breakpoint& breakpoint) {
   BreakpointEntry* const one = entry(breakpoint.id);
   if (!one) return;
   one->breakpoint = breakpoint;
-  checkCondition(*one);
-  one->note = placeNotes_.value(breakpoint.id);
+  one->withoutOp = 0;
+  sessionNotes_.remove(breakpoint.id);
+  checkEntry(*one);
+  renew(*one);
   wasEdited();
 }
 
@@ -142,6 +150,7 @@ void BreakpointsModel::remove(quint64 id) {
   if (!find(id)) return;
   std::erase_if(entries_, [id](const BreakpointEntry& one) { return one.breakpoint.id == id; });
   placeNotes_.remove(id);
+  sessionNotes_.remove(id);
   wasEdited();
 }
 
@@ -149,7 +158,10 @@ void BreakpointsModel::removeThese(const std::vector<quint64>& ids) {
   const std::set<quint64> gone(ids.begin(), ids.end());
   const auto count = std::erase_if(
       entries_, [&gone](const BreakpointEntry& one) { return gone.contains(one.breakpoint.id); });
-  for (const quint64 id : gone) placeNotes_.remove(id);
+  for (const quint64 id : gone) {
+    placeNotes_.remove(id);
+    sessionNotes_.remove(id);
+  }
   if (count > 0) wasEdited();
 }
 
@@ -157,6 +169,7 @@ void BreakpointsModel::removeAll() {
   if (entries_.empty()) return;
   entries_.clear();
   placeNotes_.clear();
+  sessionNotes_.clear();
   wasEdited();
 }
 
@@ -206,12 +219,13 @@ void BreakpointsModel::restore(std::vector<Breakpoint> breakpoints) {
   if (entries_.empty() && breakpoints.empty()) return;
   entries_.clear();
   placeNotes_.clear();
+  sessionNotes_.clear();
   lastId_ = 0;
   for (Breakpoint& breakpoint : breakpoints) {
     BreakpointEntry fresh;
     breakpoint.id = ++lastId_;
     fresh.breakpoint = std::move(breakpoint);
-    checkCondition(fresh);
+    checkEntry(fresh);
     entries_.push_back(std::move(fresh));
   }
   send();
@@ -228,7 +242,7 @@ void BreakpointsModel::setPlaceNotes(const QHash<quint64, QString>& notes) {
       placeNotes_.remove(id);
     else
       placeNotes_[id] = *note;
-    one.note = *note;
+    renew(one);
     news = true;
   }
   if (news) emit changed();
@@ -254,7 +268,7 @@ void BreakpointsModel::setStopAtNotFinite(bool on) {
   if (!on) return wasEdited();
   Breakpoint breakpoint;
   breakpoint.kind = BreakpointKind::condition;
-  breakpoint.condition = not_finite;
+  breakpoint.condition = notFiniteCondition();
   add(std::move(breakpoint));
 }
 
@@ -309,54 +323,36 @@ void BreakpointsModel::take(const protocol::Breakpoints& states) {
                             : state.part == "target"  ? breakpoint.target
                                                       : breakpoint.text,
                             state.position);
-    const QString place = placeNotes_.value(state.id);
-    one->note = place.isEmpty() ? QString::fromStdString(state.note.value_or("")) : place;
+    sessionNotes_[state.id] = QString::fromStdString(state.note.value_or(""));
+    renew(*one);
   }
   emit changed();
+}
+
+/// The note that says most about why nothing comes of it.
+void BreakpointsModel::renew(BreakpointEntry& one) const {
+  const quint64 id = one.breakpoint.id;
+  for (const QString& note : {placeNotes_.value(id), sessionNotes_.value(id), withoutOpText(one)})
+    if (one.note = note; !note.isEmpty()) return;
 }
 
 void BreakpointsModel::takeStatus() {
   bool news = false;
   const auto& status = session_->status();
   for (const protocol::BreakpointHits& counted : status.hits)
-    if (BreakpointEntry* const one = entry(counted.id); one && one->hits != counted.hits) {
+    if (BreakpointEntry* const one = entry(counted.id);
+        one && (one->hits != counted.hits || one->withoutOp != counted.without_op)) {
       one->hits = counted.hits;
+      one->withoutOp = counted.without_op;
+      renew(*one);
       news = true;
     }
   const quint64 stop =
       status.gate == protocol::GateState::stopped ? 2 * session_->stop() + (status.stopped_after ? 1 : 0) : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
-  // Wherever it stopped: nobody waits for the passing one any longer.
+  // Wherever it stopped: the passing one has served its purpose.
   if (another && stop != 0) dropPassing();
   if (news || another) emit changed();
-}
-
-QString breakpointText(const Breakpoint& breakpoint) {
-  const QString target = QString::fromStdString(breakpoint.target);
-  switch (breakpoint.kind) {
-    case BreakpointKind::line:
-      return QStringLiteral("line %1").arg(breakpoint.line);
-    case BreakpointKind::op:
-      return target.isEmpty() ? QStringLiteral("any op") : QStringLiteral("op %1").arg(target);
-    case BreakpointKind::read:
-      return target.isEmpty() ? QStringLiteral("read of any variable")
-                              : QStringLiteral("read of %1").arg(target);
-    case BreakpointKind::write:
-      return target.isEmpty() ? QStringLiteral("write of any variable")
-                              : QStringLiteral("write of %1").arg(target);
-    case BreakpointKind::cell:
-      return QStringLiteral("start of the cell");
-    case BreakpointKind::exception:
-      return QStringLiteral("exceptions");
-    case BreakpointKind::playback:
-      return QStringLiteral("playbacks");
-    case BreakpointKind::vjp:
-      return target.isEmpty() ? QStringLiteral("any VJP") : QStringLiteral("VJP of %1").arg(target);
-    case BreakpointKind::condition:
-      return watchesNotFinite(breakpoint) ? QStringLiteral("NaN or infinity")
-                                          : QString::fromStdString(breakpoint.condition);
-  }
-  return {};
 }
 
 }  // namespace tapedeck::inspector

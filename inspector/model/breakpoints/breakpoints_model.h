@@ -1,4 +1,4 @@
-// Where the user wants the session to stop: kept here, sent to the session, and told what became of it.
+// The breakpoints that the user sets: kept here, sent to the session, with the problems that it reports.
 #pragma once
 
 #include <QHash>
@@ -13,11 +13,12 @@ namespace tapedeck::inspector {
 struct BreakpointEntry {
   protocol::Breakpoint breakpoint;
   quint64 hits = 0;
-  QString problem;       ///< why it does not work; empty: it works, or nobody said yet
-  QString part;          ///< what the problem is in: "condition", "target", "text"
-  int position = 0;      ///< where in it, in UTF-16 units
-  QString note;          ///< why it will never be hit
-  bool passing = false;  ///< run to cursor: gone after the next stop or the end, and shown in no list
+  QString problem;        ///< why it does not work; empty: it works, or is not known yet
+  QString part;           ///< what the problem is in: "condition", "target", "text"
+  int position = 0;       ///< where in it, in UTF-16 units
+  QString note;           ///< why it will never be hit, or what its hits lacked
+  quint64 withoutOp = 0;  ///< runs of its line without an op, where its condition or text asks for one
+  bool passing = false;   ///< run to cursor: removed at the next stop or the end, and not listed
 
   bool works() const { return problem.isEmpty() && breakpoint.enabled; }
 };
@@ -34,9 +35,9 @@ class BreakpointsModel : public QObject {
   const BreakpointEntry* atLine(const QString& cell, int line) const;
   /// The lines of a cell that have one, the passing ones left out.
   std::vector<const BreakpointEntry*> ofCell(const QString& cell) const;
-  /// Those that the session is stopped by now.
+  /// Those that the session is stopped at now.
   bool stoppedBy(quint64 id) const;
-  /// The session does not know the newest yet: what begins to run now may miss them.
+  /// The session does not have the newest yet: a cell that starts now may miss them.
   bool onTheirWay() const;
 
   quint64 add(protocol::Breakpoint breakpoint);
@@ -50,23 +51,23 @@ class BreakpointsModel : public QObject {
   void setAllEnabled(bool enabled);
   /// Sets one at the line, or removes the one that is there.
   void toggleLine(const QString& cell, int line);
-  /// The text moved, and these with it, to their lines: no change of what the user wants. Where two lines
-  /// became one, the older of their breakpoints stays.
+  /// Lines moved, and these breakpoints with them: not an edit by the user. Where two lines became one, the
+  /// older of their breakpoints stays.
   void moveLines(const QHash<quint64, int>& lines);
   /// Stops once there; then it is gone, and so it is where the program stops elsewhere or its process ends.
   void addPassing(protocol::Breakpoint breakpoint);
-  /// All cells have run to their ends, so that nothing comes to it any more.
+  /// All cells have run to their ends, so that nothing reaches it any more.
   void dropPassing();
-  /// What was saved with a notebook, in place of all.
+  /// Replaces all by those saved with a notebook.
   void restore(std::vector<protocol::Breakpoint> breakpoints);
-  /// What the notebook itself says against breakpoints: their lines have no code. Empty: nothing. Of those
-  /// that are not in `notes` it says what it said.
+  /// Why the notebook considers breakpoints useless: their lines have no code. Empty: it does not. Those that
+  /// are not in `notes` keep their note.
   void setPlaceNotes(const QHash<quint64, QString>& notes);
   /// The user wants to see its line.
   void want(quint64 id) { emit wanted(id); }
   void setCellLabels(const QHash<QString, QString>& labels);
 
-  // What many people want at once.
+  // Common breakpoints.
   bool stopsAtNotFinite() const;
   void setStopAtNotFinite(bool on);
   bool stopsAtExceptions() const;
@@ -83,18 +84,16 @@ class BreakpointsModel : public QObject {
   void send();
   void take(const protocol::Breakpoints& states);
   void takeStatus();
+  void renew(BreakpointEntry& one) const;
   void wasEdited();
 
   Session* session_;
   std::vector<BreakpointEntry> entries_;
-  QHash<quint64, QString> placeNotes_;
+  QHash<quint64, QString> placeNotes_, sessionNotes_;
   QHash<QString, QString> labels_;
   bool hadSome_ = false;  ///< in the life of this window
   quint64 lastId_ = 0;
   quint64 stoppedAt_ = 0;
 };
-
-/// What a breakpoint is for, in words: "line 3", "op matmul", "NaN or infinity".
-QString breakpointText(const protocol::Breakpoint& breakpoint);
 
 }  // namespace tapedeck::inspector

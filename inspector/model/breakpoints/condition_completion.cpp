@@ -17,9 +17,11 @@ bool isWord(QChar letter) {
   return letter.isLetterOrNumber() || letter == u'_';
 }
 
-QStringList startingWords() {
+QStringList startingWords(bool filter) {
   QStringList all = listOf(protocol::part_names(), QStringLiteral(":"));
-  all << listOf(protocol::flag_names()) << listOf(protocol::number_names(), QStringLiteral(" > "));
+  QStringList flags = listOf(protocol::flag_names());
+  if (!filter) flags.removeAll(QStringLiteral("bookmarked"));
+  all << flags << listOf(protocol::number_names(), QStringLiteral(" > "));
   all << listOf(protocol::function_names(), QStringLiteral("("));
   for (const char* tensor : {"out.", "in0.", "any."}) all << QString::fromLatin1(tensor);
   all << QStringLiteral("and ") << QStringLiteral("or ") << QStringLiteral("not ");
@@ -27,7 +29,7 @@ QStringList startingWords() {
 }
 
 /// What may follow the text before the word.
-QStringList wordsAfter(const QString& before, const QStringList& ops) {
+QStringList wordsAfter(const QString& before, const QStringList& ops, bool filter) {
   const auto endsWith = [&](const char* text) {
     return before.endsWith(QLatin1String(text), Qt::CaseInsensitive);
   };
@@ -48,12 +50,12 @@ QStringList wordsAfter(const QString& before, const QStringList& ops) {
                 QStringLiteral("grad"), QStringLiteral("any"),  QStringLiteral("abs(")};
   if (endsWith("abs("))
     return {QStringLiteral("out"), QStringLiteral("in0"), QStringLiteral("grad"), QStringLiteral("any")};
-  return startingWords();
+  return startingWords(filter);
 }
 
 }  // namespace
 
-ConditionCompletion completeCondition(const QString& text, int cursor, const QStringList& ops) {
+ConditionCompletion completeCondition(const QString& text, int cursor, const QStringList& ops, bool filter) {
   cursor = std::clamp(cursor, 0, static_cast<int>(text.size()));
   ConditionCompletion completion;
   completion.begin = cursor;
@@ -64,7 +66,7 @@ ConditionCompletion completeCondition(const QString& text, int cursor, const QSt
   const bool asked =
       !before.isEmpty() && (before.back() == u':' || before.back() == u'(' || before.back() == u'.');
   if (word.isEmpty() && !asked) return completion;
-  for (const QString& candidate : wordsAfter(before, ops))
+  for (const QString& candidate : wordsAfter(before, ops, filter))
     if (candidate.startsWith(word, Qt::CaseInsensitive) && candidate != word) completion.words << candidate;
   return completion;
 }

@@ -1,4 +1,4 @@
-// What may stand at a place of a condition: for the lines in which conditions are typed.
+// Completions at a place of a condition, for the fields in which conditions are typed.
 #pragma once
 
 #include <QString>
@@ -12,6 +12,8 @@ struct ConditionCompletion {
 };
 
 /// `cursor`: in UTF-16 units. `ops`: names of ops that are known. A word that is complete is not offered.
-ConditionCompletion completeCondition(const QString& text, int cursor, const QStringList& ops);
+/// `filter`: it is that of Ops, which knows bookmarks.
+ConditionCompletion completeCondition(const QString& text, int cursor, const QStringList& ops,
+                                      bool filter = false);
 
 }  // namespace tapedeck::inspector

@@ -95,7 +95,7 @@ std::optional<std::pair<protocol::CellRun, protocol::CellRun>> CompareModel::las
 }
 
 QString CompareModel::lastTwoRefusal() const {
-  if (!session_->live()) return QStringLiteral("No session runs whose cells could be compared.");
+  if (!session_->live()) return QStringLiteral("There is no session whose cells could be compared.");
   if (!lastTwo())
     return QStringLiteral("No cell with ops ran twice yet: run one again, and its two runs are compared.");
   return {};

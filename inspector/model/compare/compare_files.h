@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 
 struct CompareModel::Files {
   std::unique_ptr<QTemporaryDir> folder;  ///< of the session's trace
-  std::unique_ptr<QLockFile> lock;        ///< in it: held as long as somebody uses it
+  std::unique_ptr<QLockFile> lock;        ///< in it: held while it is in use
   std::unique_ptr<TraceReader> reader;
   Session session;                      ///< the reader's
   std::optional<std::uint64_t> newest;  ///< record of the session's trace
@@ -26,7 +26,8 @@ struct CompareModel::Files {
       reason.replace(trace, QStringLiteral("the session's trace"));
     return reason;
   }
-  /// It may be the reader itself that tells of its end. The session goes first, and answers nobody any more.
+  /// The reader itself may be reporting its end. The session is destroyed first, and answers no more
+  /// requests.
   ~Files() {
     if (reader) reader->disconnect();
     if (reader) reader.release()->deleteLater();

@@ -50,7 +50,7 @@ void CompareModel::setShown(bool shown) {
     refresh();
     return resume();
   }
-  // What goes on begins anew when somebody looks again; all else is asked for as it is looked at.
+  // Running jobs start again when the panel is visible again; all else is fetched as it becomes visible.
   session_->drop(runs_channel);
   resumeComparing_ = std::exchange(comparing_, false);
   resumeSearching_ = std::exchange(searching_, false);
@@ -268,7 +268,7 @@ void CompareModel::findFirstDifference() {
         searching_ = false;
         progress_.clear();
         first_ = answer;
-        asked_.clear();  // the rows that it looked at know of their values now
+        asked_.clear();  // the rows that it examined have their values compared now
         emit rowsChanged(0, rowCount() - 1);
         if (answer.row) setCurrentRow(static_cast<int>(*answer.row));
         emit changed();

@@ -1,4 +1,4 @@
-// Compare: which two stretches of the session are compared, what came of it, and what is looked at in it.
+// Compare: which two parts of the session are compared, the result, and which of it is shown.
 #pragma once
 
 #include <QHash>
@@ -39,10 +39,10 @@ class CompareModel : public QObject {
   ~CompareModel() override;
   Session* session() const { return session_; }
 
-  /// Whether somebody looks: while nobody does nothing is asked for, and what takes long stops.
+  /// Whether the panel is visible: while it is hidden it sends no requests, and long ones stop.
   void setShown(bool shown);
   const std::vector<protocol::CellRun>& runs() const { return runs_; }
-  /// What can be chosen beside moments and files: the newest runs that have ops, the newest first.
+  /// The choices besides moments and files: the newest runs that have ops, the newest first.
   std::vector<CompareChoice> choices() const;
   const std::optional<CompareChoice>& left() const { return left_; }
   const std::optional<CompareChoice>& right() const { return right_; }
@@ -63,7 +63,7 @@ class CompareModel : public QObject {
   QString problem() const { return problem_; }  ///< why the last request gave nothing; else empty
 
   int rowCount() const { return compared_ ? static_cast<int>(compared_->rows) : 0; }
-  /// nullptr: it is on its way, rowsChanged() comes.
+  /// nullptr: it is being fetched; rowsChanged() follows.
   const protocol::ComparedRow* row(int row);
   const protocol::ComparedRow* cachedRow(int row) const;
   int currentRow() const { return current_; }
@@ -72,7 +72,7 @@ class CompareModel : public QObject {
   double absolute() const { return absolute_; }
   /// What the last search found; nullptr: there was none.
   const protocol::FirstDifference* firstDifference() const { return first_ ? &*first_ : nullptr; }
-  /// Of the current row; nullptr: on their way, or there is none.
+  /// Of the current row; nullptr: being fetched, or there is none.
   const protocol::ComparedOperands* operands() const { return operands_ ? &*operands_ : nullptr; }
   bool askingForOperands() const;
   const OperandPictures& pictures() const { return pictures_; }
@@ -99,7 +99,7 @@ class CompareModel : public QObject {
   void setPictured(int operand);
   /// Shows an operand's tensor in the panels.
   void pick(int operand, bool right);
-  void refresh();  ///< runs, where somebody looks
+  void refresh();  ///< runs, while the panel is visible
 
  signals:
   void runsChanged();
@@ -153,7 +153,7 @@ class CompareModel : public QObject {
   MakeTraceReader readers_;
   std::unique_ptr<Files> files_;
   bool shown_ = false, chosen_ = false;
-  bool resumeComparing_ = false, resumeSearching_ = false;  ///< they stopped as nobody looked
+  bool resumeComparing_ = false, resumeSearching_ = false;  ///< they stopped because the panel was hidden
   quint64 runsSeen_ = 0;
   QString runningSeen_;
   std::vector<protocol::CellRun> runs_;

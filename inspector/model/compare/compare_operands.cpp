@@ -1,4 +1,4 @@
-// The row of a comparison that is looked at: its operands, and their pictures.
+// The current row of a comparison: its operands, and their pictures.
 #include "inspector/model/compare/compare_model.h"
 
 namespace tapedeck::inspector {

@@ -9,8 +9,8 @@
 
 namespace tapedeck::inspector {
 
-/// Reads one trace file, and those that a comparison in it names, apart from any session: what is in a
-/// damaged or hostile file reaches nobody's variables. Deleting it ends the process.
+/// Reads one trace file, and those that a comparison in it names, apart from any session: a damaged or
+/// hostile file reaches no session's variables. Deleting it ends the process.
 class TraceReader : public QObject {
   Q_OBJECT
  public:

@@ -10,7 +10,7 @@
 
 namespace tapedeck::inspector {
 
-/// An op of one session, by its number there; what the op was is kept for when that session is gone.
+/// An op of one session, by its number there; the op's description remains when that session is gone.
 struct Bookmark {
   qint64 session = 0;  ///< when that began, in milliseconds since 1970
   RecordNumber record = 0;
@@ -45,6 +45,8 @@ class Bookmarks : public QObject {
   BookmarkState state(const Bookmark& bookmark) const;
   /// That of a record of this session; nullptr: none.
   const Bookmark* find(RecordNumber record) const;
+  /// Records of this session that have one, ascending.
+  const std::vector<RecordNumber>& here() const { return order_; }
   /// The next record of this session that has one, or the one before; 0: none.
   RecordNumber beside(RecordNumber record, bool after) const;
 
@@ -73,7 +75,7 @@ class Bookmarks : public QObject {
 
   Session* session_;
   std::vector<Bookmark> all_;
-  std::vector<BookmarkState> states_;      ///< as they were told last
+  std::vector<BookmarkState> states_;      ///< as last reported
   QHash<RecordNumber, std::size_t> here_;  ///< places of those that are here
   std::vector<RecordNumber> order_;        ///< ascending, those that are here
 };

@@ -9,6 +9,7 @@ using protocol::RunGroup;
 namespace {
 
 constexpr std::uint64_t never = ~std::uint64_t{0};
+constexpr std::size_t all = ~std::size_t{0};
 
 bool has_records(const RunGroup& run) {
   return !run.last || *run.last >= run.first;
@@ -24,24 +25,43 @@ void GroupTree::clear() {
 
 void GroupTree::set_level(HeadingLevel level) {
   level_ = level;
-  build(1);
+  forget(1);
+  build(all);
+}
+
+GroupTree GroupTree::with_level(HeadingLevel level) const {
+  GroupTree other;
+  other.level_ = level;
+  other.known_ = known_;
+  other.runs_ = runs_;
+  other.steps_ = steps_;
+  other.scopes_ = scopes_;
+  other.parts_ = parts_;
+  other.known_parts_ = known_parts_;
+  return other;
 }
 
 protocol::GetRecordGroups GroupTree::next_request() const {
   protocol::GetRecordGroups get;
-  get.first = covered_ + 1;
+  get.first = known_ + 1;
   get.run = runs_.empty() ? 1 : runs_.back().number;
   get.step = std::max<std::uint64_t>(steps_.size(), 1);
   return get;
 }
 
 std::uint64_t GroupTree::add(const protocol::RecordGroups& answer, std::uint64_t newest) {
+  const std::uint64_t from = take_in(answer, newest);
+  build(all);
+  return from;
+}
+
+std::uint64_t GroupTree::take_in(const protocol::RecordGroups& answer, std::uint64_t newest) {
   std::uint64_t from = covered_ + 1;
   from = std::min(from, add_runs(answer));
   from = std::min(from, add_steps(answer));
   add_scopes(answer);
-  covered_ = std::max(covered_, std::min(answer.covered, newest));
-  build(from);
+  known_ = std::max(known_, std::min(answer.covered, newest));
+  forget(from);
   return from;
 }
 
@@ -104,7 +124,8 @@ void GroupTree::add_scopes(const protocol::RecordGroups& answer) {
   }
 }
 
-void GroupTree::build(std::uint64_t from) {
+void GroupTree::forget(std::uint64_t from) {
+  covered_ = std::min(covered_, from - 1);
   const auto kept = std::ranges::lower_bound(nodes_, from, {}, &Node::first);
   nodes_.erase(kept, nodes_.end());
   // What the last node is in goes on.
@@ -115,18 +136,25 @@ void GroupTree::build(std::uint64_t from) {
     open_.push_back(node);
   }
   std::ranges::reverse(open_);
-  if (level_ == HeadingLevel::none) return;
-  const auto begun = [from](const auto& list, auto first) {
+}
+
+std::size_t GroupTree::build(std::size_t most) {
+  if (level_ == HeadingLevel::none) covered_ = known_;
+  if (covered_ >= known_) return 0;
+  const auto begun = [from = covered_ + 1](const auto& list, auto first) {
     return static_cast<std::size_t>(std::ranges::upper_bound(list, from, {}, first) - list.begin());
   };
   Walk walk{begun(runs_, &RunGroup::first), begun(steps_, &Step::first),
             begun(scopes_, &std::pair<std::uint64_t, std::uint32_t>::first)};
   std::vector<Key> keys;
-  for (std::uint64_t record = from; record <= covered_;) {
+  std::size_t built = 0;
+  for (; covered_ < known_ && built < most; ++built) {
+    const std::uint64_t record = covered_ + 1;
     const std::uint64_t next = path(record, walk, keys);
     append(record, keys);
-    record = std::max(next, record + 1);
+    covered_ = std::clamp(next - 1, record, known_);
   }
+  return built;
 }
 
 std::uint64_t GroupTree::path(std::uint64_t record, Walk& walk, std::vector<Key>& keys) const {

@@ -28,7 +28,7 @@ class GroupTree {
   struct Node {
     std::uint64_t first = 1;  ///< record; the same for a group that begins with a group
     std::uint32_t parent = none;
-    std::uint32_t end = none;     ///< the first node behind it and all that is in it; none: nothing is yet
+    std::uint32_t end = none;  ///< the first node after it and everything in it; none: there is nothing yet
     std::uint32_t source = none;  ///< run: in runs(); step, after: in steps(); scope: its name's number
     Kind kind = Kind::plain;
     std::uint8_t depth = 0;  ///< number of groups around it
@@ -40,15 +40,24 @@ class GroupTree {
   };
 
   void clear();
-  /// Another level makes other groups of the same lists.
+  /// Another level groups the same lists differently.
   void set_level(HeadingLevel level);
   HeadingLevel level() const { return level_; }
-  /// What the session has to be asked for next.
+  /// The same lists without nodes yet, for build().
+  GroupTree with_level(HeadingLevel level) const;
+  /// The next request to send to the session.
   protocol::GetRecordGroups next_request() const;
   /// Takes an answer to that in; `newest`: records above it are not known here yet. Returns the first record
-  /// whose groups are others than before, or were not known; all before it stay as they are.
+  /// whose groups changed, or were not known; those of all earlier records are unchanged.
   std::uint64_t add(const protocol::RecordGroups& answer, std::uint64_t newest);
+  /// The same, and leaves the nodes from there on to build().
+  std::uint64_t take_in(const protocol::RecordGroups& answer, std::uint64_t newest);
+  /// Goes on with the nodes, by at most so many stretches of records that are in the same groups. Returns how
+  /// many it were; fewer where nothing is left.
+  std::size_t build(std::size_t most);
 
+  /// Records up to it are in the lists.
+  std::uint64_t known() const { return known_; }
   /// Records up to it are in nodes.
   std::uint64_t covered() const { return covered_; }
   /// By record, and a group before what is in it.
@@ -82,7 +91,7 @@ class GroupTree {
   std::uint64_t add_steps(const protocol::RecordGroups& answer);
   void add_scopes(const protocol::RecordGroups& answer);
   std::uint32_t part_of(const std::string& scope);
-  void build(std::uint64_t from);
+  void forget(std::uint64_t from);
   /// The groups of the record from the outside in; returns the first record that may be in others.
   std::uint64_t path(std::uint64_t record, Walk& walk, std::vector<Key>& keys) const;
   std::uint64_t run_of(std::uint64_t record, std::size_t after, std::vector<Key>& keys) const;
@@ -92,7 +101,7 @@ class GroupTree {
   void append(std::uint64_t record, const std::vector<Key>& keys);
 
   HeadingLevel level_ = HeadingLevel::none;
-  std::uint64_t covered_ = 0;
+  std::uint64_t known_ = 0, covered_ = 0;
   std::vector<protocol::RunGroup> runs_;
   std::vector<Step> steps_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> scopes_;  ///< record, and part from there on

@@ -46,6 +46,28 @@ std::uint32_t HeadingRows::end_position(std::uint32_t heading) const {
 
 // ---- what there is
 
+std::size_t HeadingRows::first_changed(const GroupTree& tree, std::uint32_t position,
+                                       std::uint64_t from) const {
+  const auto kept_nodes = static_cast<std::uint32_t>(
+      std::ranges::lower_bound(tree.nodes(), from, {}, &GroupTree::Node::first) - tree.nodes().begin());
+  const auto changed = std::ranges::partition_point(
+      items_, [&](const Item& item) { return item.node < kept_nodes && item.start < position; });
+  return static_cast<std::size_t>(changed - items_.begin());
+}
+
+void HeadingRows::fold_as(const HeadingRows& other) {
+  clear();
+  all_folded_ = other.all_folded_;
+  others_ = other.others_;
+}
+
+void HeadingRows::rewind(const GroupTree& tree, const Listing& listing, std::uint64_t from) {
+  const std::uint32_t position = listing.before(from);
+  keep(first_changed(tree, position, from));
+  count_ = listing.count;
+  projected_ = std::min({projected_, position, count_});
+}
+
 void HeadingRows::keep(std::size_t items) {
   items_.resize(items);
   const auto size = static_cast<std::uint32_t>(items);
@@ -61,30 +83,26 @@ RowChange HeadingRows::update(const GroupTree& tree, const Listing& listing, std
   const std::uint32_t position = listing.before(from);
   change.before = change.row = row_count();
   if (position < count_) change.row = row_of_position(position) + (hidden(position) ? 1 : 0);
-  const auto kept_nodes = static_cast<std::uint32_t>(
-      std::ranges::lower_bound(tree.nodes(), from, {}, &GroupTree::Node::first) - tree.nodes().begin());
-  const auto first_changed = std::ranges::partition_point(
-      items_, [&](const Item& item) { return item.node < kept_nodes && item.start < position; });
-  const auto kept = static_cast<std::size_t>(first_changed - items_.begin());
-  const std::vector<Item> old(first_changed, items_.end());
+  const std::size_t kept = first_changed(tree, position, from);
+  const std::vector<Item> old(items_.begin() + static_cast<std::ptrdiff_t>(kept), items_.end());
   std::vector<int> old_rows;
   for (std::size_t i = kept; i < items_.size(); ++i)
     old_rows.push_back(row_from(static_cast<std::uint32_t>(i)));
-  keep(kept);
-  count_ = listing.count;
-  projected_ = std::min({projected_, position, count_});
-  project(tree, listing);
+  rewind(tree, listing, from);
+  lay(tree, listing, ~std::size_t{0});
   change.after = row_count();
   // The first that is not where it was.
   std::size_t same = 0;
-  while (same < old.size() && kept + same < items_.size() && old[same].stands_as(items_[kept + same])) ++same;
+  while (same < old.size() && kept + same < items_.size() && old[same].same_row_as(items_[kept + same]))
+    ++same;
   if (same < old.size()) change.row = std::min(change.row, old_rows[same]);
   if (kept + same < items_.size())
     change.row = std::min(change.row, row_from(static_cast<std::uint32_t>(kept + same)));
   return change;
 }
 
-void HeadingRows::project(const GroupTree& tree, const Listing& listing) {
+bool HeadingRows::lay(const GroupTree& tree, const Listing& listing, std::size_t most) {
+  count_ = listing.count;
   const auto& nodes = tree.nodes();
   std::vector<std::uint32_t> open, wanted;  // items, and nodes, from the outside in
   for (std::uint32_t item = items_.empty() ? none : static_cast<std::uint32_t>(items_.size() - 1);
@@ -92,14 +110,15 @@ void HeadingRows::project(const GroupTree& tree, const Listing& listing) {
     open.push_back(item);
   std::ranges::reverse(open);
   std::uint32_t node = none;
-  while (projected_ < count_) {
+  for (std::size_t looked = 0; projected_ < count_; ++looked) {
+    if (looked == most) return false;
     const std::uint64_t record = listing.record(projected_);
-    if (record > tree.covered()) return;  // its groups are not known yet
+    if (record > tree.covered()) break;  // its groups are not known yet
     // Most often the next one, or the one in that.
     int steps = 0;
     while (node != none && node + 1 < nodes.size() && nodes[node + 1].first <= record && ++steps < 8) ++node;
     if (node == none || steps == 8) node = tree.node_of(record);
-    if (node == none) return;
+    if (node == none) break;
     wanted.clear();
     for (std::uint32_t one = node; one != none; one = nodes[one].parent) wanted.push_back(one);
     std::ranges::reverse(wanted);
@@ -117,6 +136,7 @@ void HeadingRows::project(const GroupTree& tree, const Listing& listing) {
     const std::uint64_t next = node + 1 < nodes.size() ? nodes[node + 1].first : tree.covered() + 1;
     projected_ = std::max(projected_ + 1, std::min(count_, listing.before(next)));
   }
+  return true;
 }
 
 void HeadingRows::push(const GroupTree& tree, std::uint32_t node, std::uint32_t position,

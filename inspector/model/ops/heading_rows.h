@@ -1,8 +1,8 @@
 // The rows of Ops with headings: which row is which record or heading, where groups are folded. No Qt
 // objects, no requests.
 //
-// What is listed are all records, or those that a filter lets through; a position counts them from 0. Nothing
-// here goes over them: a heading knows at which position it stands and how many headings are above it, and
+// What is listed are all records, or those that a filter lets through; a position counts them from 0. No
+// function iterates over them: a heading knows its position and how many headings are above it, and
 // only groups that are folded are subtracted.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tapedeck::inspector {
 
-/// Rows from `row` on are others than before: there were `before` rows in all, and there are `after`.
+/// Rows from `row` on changed: there were `before` rows in all, and there are `after`.
 struct RowChange {
   int row = 0, before = 0, after = 0;
 };
@@ -33,8 +33,17 @@ class HeadingRows {
   static constexpr std::uint32_t none = GroupTree::none;
 
   void clear();
-  /// The groups of records from `from` on, or the listing from there on, are others than before.
+  /// The groups of records from `from` on, or the listing from there on, changed.
   RowChange update(const GroupTree& tree, const Listing& listing, std::uint64_t from);
+
+  // Rows that no view shows yet are laid in slices: rewind() is what update() forgets, lay() what it adds.
+  /// Starts over with the other's folds.
+  void fold_as(const HeadingRows& other);
+  void rewind(const GroupTree& tree, const Listing& listing, std::uint64_t from);
+  /// Looks at `most` groups that follow each other, or fewer. True: it is at the end of what is known.
+  bool lay(const GroupTree& tree, const Listing& listing, std::size_t most);
+  /// Positions that have been laid.
+  std::uint32_t laid() const { return projected_; }
 
   int row_count() const;
   /// The heading that the row is; none: it is a record's.
@@ -72,7 +81,7 @@ class HeadingRows {
     std::uint32_t node = none;
     HeadingLevel kind = HeadingLevel::none;
     bool heading = false, folded = false;
-    bool stands_as(const Item& other) const {
+    bool same_row_as(const Item& other) const {
       return first == other.first && start == other.start && kind == other.kind && parent == other.parent &&
              heading == other.heading && folded == other.folded;
     }
@@ -83,8 +92,9 @@ class HeadingRows {
     std::uint32_t begin = 0;   ///< the first hidden row
     std::uint32_t before = 0;  ///< rows hidden above it
   };
+  /// The first item that changes where the records from `from` on do, the first of them at `position`.
+  std::size_t first_changed(const GroupTree& tree, std::uint32_t position, std::uint64_t from) const;
   void keep(std::size_t items);
-  void project(const GroupTree& tree, const Listing& listing);
   void push(const GroupTree& tree, std::uint32_t node, std::uint32_t position, std::uint32_t parent);
   void hide(std::uint32_t item);
   void show_folded(std::uint32_t first, std::uint32_t end, std::vector<Hidden>& shown) const;

@@ -30,28 +30,82 @@ Headings::Headings(Session* session, std::function<Listing()> listing, QObject* 
   connect(&timer_, &QTimer::timeout, this, &Headings::ask);
   connect(session, &Session::statusChanged, this, &Headings::schedule);
   connect(session, &Session::liveChanged, this, &Headings::schedule);
-  connect(session, &Session::cleared, this, [this] {
-    session_->drop(groups_channel);
-    tree_.clear();
-    rows_.clear();
-    endedSeen_ = cellsEndedSeen_ = 0;
-    runningSeen_.reset();
-  });
+  layTimer_.setSingleShot(true);
+  layTimer_.setInterval(0);
+  connect(&layTimer_, &QTimer::timeout, this, &Headings::laySlice);
+  connect(session, &Session::cleared, this, &Headings::restart);
   schedule();
 }
 
+void Headings::restart() {
+  session_->drop(groups_channel);
+  const HeadingLevel next = nextLevel();
+  coming_.reset();
+  layTimer_.stop();
+  tree_.clear();
+  tree_.set_level(next);
+  rows_.clear();
+  endedSeen_ = cellsEndedSeen_ = 0;
+  runningSeen_.reset();
+}
+
+// ---- another level
+
 void Headings::setLevel(HeadingLevel level) {
-  tree_.set_level(level);
-  startOver();
+  coming_.reset();
+  layTimer_.stop();
+  if (level == this->level()) return emit progressed();
+  coming_.emplace(Coming{tree_.with_level(level), {}});
+  coming_->rows.fold_as(rows_);
+  laySlice();
+}
+
+void Headings::laySlice() {
+  if (!coming_) return;
+  const std::size_t built = coming_->tree.build(slice);
+  if (built < slice && coming_->rows.lay(coming_->tree, listing_(), slice - built)) return emit ready();
+  layTimer_.start();
+  emit progressed();
+}
+
+std::optional<int> Headings::progress() const {
+  if (!coming_) return std::nullopt;
+  const auto share = [](std::uint64_t done, std::uint64_t all) {
+    return all == 0 ? 50 : static_cast<int>(done * 50 / all);
+  };
+  // Rows are laid when the groups are complete.
+  return share(coming_->tree.covered(), coming_->tree.known()) +
+         (coming_->rows.laid() ? share(coming_->rows.laid(), listing_().count) : 0);
+}
+
+void Headings::arrive() {
+  if (!coming_) return;
+  tree_ = std::move(coming_->tree);
+  rows_ = std::move(coming_->rows);
+  coming_.reset();
   schedule();
 }
+
+RowChange Headings::setFolded(std::uint32_t heading, bool folded) {
+  const RowChange change = rows_.set_folded(tree_, heading, folded);
+  if (coming_) coming_->rows.fold_as(rows_);
+  return change;
+}
+
+RowChange Headings::setAllFolded(HeadingLevel kind, bool folded) {
+  const RowChange change = rows_.set_all_folded(kind, folded);
+  if (coming_) coming_->rows.fold_as(rows_);
+  return change;
+}
+
+// ---- what the session has
 
 void Headings::schedule() {
   if (level() == HeadingLevel::none || !session_->live() || timer_.isActive() ||
       session_->asking(groups_channel))
     return;
   const protocol::Status& status = session_->status();
-  if (tree_.covered() < session_->recordCount() || status.ended != endedSeen_ ||
+  if (tree_.known() < session_->recordCount() || status.ended != endedSeen_ ||
       status.cells_ended != cellsEndedSeen_ || status.running_cell != runningSeen_)
     timer_.start();
 }
@@ -69,19 +123,25 @@ void Headings::ask() {
 }
 
 void Headings::take(const protocol::RecordGroups& groups) {
-  const std::uint64_t before = tree_.covered();
+  const std::uint64_t before = tree_.known();
   const std::uint64_t from = tree_.add(groups, session_->recordCount());
+  if (coming_) {
+    const std::uint64_t changed = coming_->tree.take_in(groups, session_->recordCount());
+    coming_->rows.rewind(coming_->tree, listing_(), changed);
+  }
   emit grouped(from);
-  if (tree_.covered() > before) schedule();
+  if (tree_.known() > before) schedule();
 }
 
 RowChange Headings::update(RecordNumber from) {
+  if (coming_) coming_->rows.rewind(coming_->tree, listing_(), from);
   return rows_.update(tree_, listing_(), from);
 }
 
 void Headings::startOver() {
   rows_.clear();
   rows_.update(tree_, listing_(), 1);
+  if (coming_) coming_->rows.clear();
 }
 
 HeadingLevel Headings::kindOf(std::uint32_t heading) const {
@@ -107,9 +167,9 @@ QString Headings::nameOf(std::uint32_t heading) const {
     case GroupTree::Kind::run:
       return cellName(tree_.runs()[node.source]);
     case GroupTree::Kind::step:
-      return QStringLiteral("step %1").arg(countText(tree_.steps()[node.source].number));
+      return QStringLiteral("%1 step").arg(ordinalText(tree_.steps()[node.source].number));
     case GroupTree::Kind::after:
-      return QStringLiteral("after step %1").arg(countText(tree_.steps()[node.source].number));
+      return QStringLiteral("after the %1 step").arg(ordinalText(tree_.steps()[node.source].number));
     case GroupTree::Kind::scope:
       return QString::fromStdString(tree_.scope_part(node.source));
     case GroupTree::Kind::plain:

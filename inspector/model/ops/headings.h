@@ -14,24 +14,36 @@ namespace tapedeck::inspector {
 
 /// What a heading's row says.
 struct Heading {
-  QString name;   ///< "Cell [3], run 2", "step 57", "dense"
+  QString name;   ///< "Cell [3], run 2", "57th step", "dense"
   QString count;  ///< "34 ops", or "3 of 34 ops" where a filter is applied
   QString state;  ///< "running", "failed"; else empty
   int depth = 0;  ///< groups around it
   bool folded = false;
   bool holdsCursor = false;  ///< the cursor's op is folded away in it
-  QString text() const;      ///< "step 57 · 34 ops"
+  QString text() const;      ///< "57th step · 34 ops"
 };
 
-/// Which rows there are; RecordsModel tells its views of what changes, and asks for nothing while it does.
+/// Which rows there are; RecordsModel notifies its views of changes, and sends no request meanwhile.
 class Headings : public QObject {
   Q_OBJECT
  public:
   /// `listing` has what is listed at any moment.
   Headings(Session* session, std::function<Listing()> listing, QObject* parent);
 
+  /// Of the rows that there are.
   HeadingLevel level() const { return tree_.level(); }
-  void setLevel(HeadingLevel level);  ///< all rows are others than before; another level lays out anew
+  /// Lays other rows out beside those that there are, in slices; ready() is emitted, perhaps at once, when
+  /// they are complete. The present level drops what is being laid out.
+  void setLevel(HeadingLevel level);
+  /// What is being laid out; else level().
+  HeadingLevel nextLevel() const { return coming_ ? coming_->tree.level() : level(); }
+  /// Of what is being laid out, in percent; nullopt: nothing is.
+  std::optional<int> progress() const;
+  /// After ready(): those rows are the rows from now on; all are others than before.
+  void arrive();
+  /// Stretches of records in the same groups that one slice looks at: some milliseconds, a fifth of what a
+  /// frame may take.
+  static constexpr std::size_t slice = 16'384;
   void setCellLabels(const QHash<QString, QString>& labels) { labels_ = labels; }
   void setFiltered(bool filtered) { filtered_ = filtered; }
 
@@ -43,16 +55,26 @@ class Headings : public QObject {
   void startOver();
 
   Heading at(std::uint32_t heading) const;
-  RowChange setFolded(std::uint32_t heading, bool folded) { return rows_.set_folded(tree_, heading, folded); }
-  RowChange setAllFolded(HeadingLevel kind, bool folded) { return rows_.set_all_folded(kind, folded); }
+  RowChange setFolded(std::uint32_t heading, bool folded);
+  RowChange setAllFolded(HeadingLevel kind, bool folded);
   HeadingLevel kindOf(std::uint32_t heading) const;
   QString nameOf(std::uint32_t heading) const;
 
  signals:
-  /// The groups of records from that one on are others than before.
+  /// The groups of records from that one on changed.
   void grouped(tapedeck::inspector::RecordNumber from);
+  /// A slice was laid out, or what was being laid out is dropped.
+  void progressed();
+  void ready();
 
  private:
+  /// Another level's rows, in the making.
+  struct Coming {
+    GroupTree tree;
+    HeadingRows rows;
+  };
+  void laySlice();
+  void restart();
   void schedule();
   void ask();
   void take(const protocol::RecordGroups& groups);
@@ -63,11 +85,12 @@ class Headings : public QObject {
   QHash<QString, QString> labels_;
   GroupTree tree_;
   HeadingRows rows_;
+  std::optional<Coming> coming_;
   bool filtered_ = false;
-  /// What the session said when it was asked last: runs and steps end without a new record.
+  /// The session's last answer: runs and steps end without a new record.
   quint64 endedSeen_ = 0, cellsEndedSeen_ = 0;
   std::optional<std::string> runningSeen_;
-  QTimer timer_;
+  QTimer timer_, layTimer_;
 };
 
 }  // namespace tapedeck::inspector

@@ -30,8 +30,8 @@ LostMarks::LostMarks(Session* session, QObject* parent) : QObject(parent), sessi
 
 QString LostMarks::sentence() {
   return QStringLiteral(
-      "values lost: they cannot be computed again, since what they depend on was let go when the recording "
-      "passed its budget, or ended");
+      "values lost: they can't be recomputed, because what they depend on was dropped when the recording "
+      "exceeded its budget, or ended");
 }
 
 void LostMarks::clear() {
@@ -51,7 +51,7 @@ void LostMarks::statusChanged() {
   if (status.values_lost != version_ || status.finished != finished_) refreshTimer_.start();
 }
 
-/// Who shows rows looks at them again, and that asks.
+/// Views that show rows read them again, and that sends the request.
 void LostMarks::refresh() {
   version_ = session_->status().values_lost;
   finished_ = session_->status().finished;
@@ -80,7 +80,7 @@ bool LostMarks::isLost(RecordNumber number) {
 void LostMarks::ask() {
   if (wanted_.empty() || session_->asking(lost_channel)) return;
   protocol::GetLostRecords get{std::exchange(wanted_, {})};
-  if (get.records.size() > most_wanted) {  // what was looked at before is out of sight
+  if (get.records.size() > most_wanted) {  // rows that were visible before are no longer
     const auto begin = get.records.begin(), end = get.records.end() - most_wanted;
     for (auto number = begin; number != end; ++number) marks_.remove(*number);
     get.records.erase(begin, end);

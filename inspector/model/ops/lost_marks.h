@@ -1,5 +1,5 @@
-// Which of the records that are looked at have values that cannot be had again: asked of the session before
-// anybody asks for those values.
+// Which of the visible records have values that can't be recomputed: fetched from the session before any view
+// asks for those values.
 #pragma once
 
 #include <QElapsedTimer>
@@ -16,7 +16,7 @@ class LostMarks : public QObject {
   Q_OBJECT
  public:
   LostMarks(Session* session, QObject* parent);
-  /// As far as is known; what is not known, or may have changed since, is asked for, and changed() comes.
+  /// As far as is known; unknown or possibly outdated marks are fetched, and changed() follows.
   bool isLost(RecordNumber number);
   /// In words, for a tip.
   static QString sentence();
@@ -37,7 +37,7 @@ class LostMarks : public QObject {
 
   Session* session_;
   QHash<RecordNumber, Mark> marks_;
-  std::vector<std::uint64_t> wanted_;  ///< looked at, and not asked for yet
+  std::vector<std::uint64_t> wanted_;  ///< visible, and not requested yet
   std::uint64_t version_ = 0;          ///< Status::values_lost when the marks were known last; 0: never
   RecordNumber finished_ = 0;          ///< and Status::finished
   QTimer refreshTimer_, askTimer_;

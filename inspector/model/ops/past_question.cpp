@@ -53,12 +53,16 @@ protocol::Breakpoint breakpointFor(protocol::BreakpointKind kind, const QString&
   return breakpoint;
 }
 
-QString curveNamed(const QString& name, const SeriesModel& curves) {
-  for (const QString& key : curves.names())
-    if (const SeriesData* curve = curves.series(key);
-        curve && (curve->title() == name || curve->name == name))
-      return key;
-  return {};
+/// Those that the program calls so; where there is none, the one that the window calls so.
+QStringList curvesNamed(const QString& name, const SeriesModel& curves) {
+  QStringList named, labelled;
+  for (const QString& key : curves.names()) {
+    const SeriesData* curve = curves.series(key);
+    if (!curve || curve->size() == 0) continue;
+    if (curve->name == name) named << key;
+    if (curve->title() == name) labelled << key;
+  }
+  return named.isEmpty() ? labelled : named;
 }
 
 /// False: no tensor has an index that large.
@@ -88,10 +92,10 @@ bool readComparison(const QString& text, const SeriesModel& curves, PastQuestion
   const auto comparison = comparisonOf(match.captured(3));
   if (!number || !comparison) return false;
   question.comparison = *comparison;
-  question.curve = index.isEmpty() ? curveNamed(name, curves) : QString();
-  if (question.curve.isEmpty() && isOfTheLanguage(name)) return false;
+  question.curves = index.isEmpty() ? curvesNamed(name, curves) : QStringList();
+  if (question.curves.isEmpty() && isOfTheLanguage(name)) return false;
   question.subject = match.captured(1).trimmed() + index;
-  if (!question.curve.isEmpty()) return true;
+  if (!question.curves.isEmpty()) return true;
   const bool equal = *comparison == Comparison::equal || *comparison == Comparison::not_equal;
   QString condition;
   if (!index.isEmpty() || equal) {  // without an index: of a variable that is one number
@@ -130,7 +134,7 @@ PastQuestion readPastQuestion(const QString& text, const SeriesModel& curves) {
     question = {};
     question.search.breakpoints = {breakpointFor(protocol::BreakpointKind::condition, {}, text.trimmed())};
   }
-  if (!question.curve.isEmpty() || !question.problem.isEmpty()) return question;
+  if (!question.curves.isEmpty() || !question.problem.isEmpty()) return question;
   try {
     protocol::parse_condition(question.search.breakpoints.front().condition);
   } catch (const protocol::ConditionError& error) {

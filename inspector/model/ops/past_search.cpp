@@ -41,6 +41,7 @@ void PastSearch::take(const protocol::FoundHit& hit) {
   sums_.oldest = hit.oldest;
   sums_.newest = hit.newest;
   sums_.problems = hit.problems;
+  sums_.withoutOps.assign(hit.without_ops.begin(), hit.without_ops.end());
   if (hit.record) {
     running_ = false;
     emit found(hit);
@@ -55,23 +56,26 @@ void PastSearch::take(const protocol::FoundHit& hit) {
   search_.from = hit.next;
   if (!ask()) {
     running_ = false;
-    emit failed(QStringLiteral("The session ended before the search did."));
+    emit failed(QStringLiteral("The session ended before the search finished."));
     return;
   }
   emit progressed();
 }
 
-QString undecidedText(const PastSearch::Sums& sums) {
+QString undecidedText(const PastSearch::Sums& sums, bool all) {
   QString text;
   const auto ops = [](quint64 count) {
     return count == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(count));
   };
-  if (sums.lost > 0) text += QStringLiteral(" %1 had lost values, and were passed over.").arg(ops(sums.lost));
+  if (sums.lost > 0)
+    text +=
+        QStringLiteral(" %1 could not be decided: values that are asked for are lost.").arg(ops(sums.lost));
   if (sums.undecided > 0)
     text +=
         QStringLiteral(" %1 could not be decided: what Python names and curves were then is not recorded.")
             .arg(ops(sums.undecided));
-  if (sums.oldest > 1) text += QStringLiteral(" Ops before %1 were forgotten.").arg(countText(sums.oldest));
+  if (all && sums.oldest > 1)
+    text += QStringLiteral(" Ops before %1 were forgotten.").arg(countText(sums.oldest));
   return text;
 }
 

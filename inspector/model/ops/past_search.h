@@ -1,5 +1,5 @@
-// A search through the records for what breakpoints wait for: in the session or the trace, an answer at a
-// time.
+// A search through the records for what breakpoints match, in the session or the trace, one page of records
+// per answer.
 #pragma once
 
 #include <QObject>
@@ -20,12 +20,15 @@ class PastSearch : public QObject {
     RecordNumber oldest = 1, newest = 0;
     quint64 total = 0;  ///< records that there are to look at
     std::vector<protocol::BreakpointState> problems;
+    std::vector<quint64> withoutOps = {};  ///< breakpoints of lines of which no op is recorded
+    /// Records that were not decided, or are forgotten: it may have held there.
+    bool leaveOpen() const { return lost > 0 || undecided > 0 || oldest > 1; }
   };
 
   /// `channel`: one search at a time goes by it.
   PastSearch(Session* session, const QString& channel, QObject* parent);
 
-  /// Drops the search before. False: no session answers.
+  /// Drops the previous search. False: no session answers.
   bool start(const protocol::FindHit& search);
   void cancel();
   bool running() const { return running_; }
@@ -49,7 +52,8 @@ class PastSearch : public QObject {
   bool running_ = false;
 };
 
-/// What could not be decided, as sentences with a space before each; empty: nothing.
-QString undecidedText(const PastSearch::Sums& sums);
+/// What could not be decided and why, as sentences with a space before each; empty: nothing. `all`: also what
+/// was forgotten before.
+QString undecidedText(const PastSearch::Sums& sums, bool all = true);
 
 }  // namespace tapedeck::inspector

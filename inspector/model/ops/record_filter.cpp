@@ -27,12 +27,20 @@ RecordFilter::RecordFilter(Session* session, QObject* parent) : QObject(parent),
 void RecordFilter::set(const QString& text, Direction direction) {
   text_ = text;
   direction_ = direction;
-  asksForValues_ = protocol::asks_for_values(protocol::parse_filter(text.toStdString()));
+  const protocol::Condition filter = protocol::parse_filter(text.toStdString());
+  asksForValues_ = protocol::asks_for_values(filter);
+  asksForBookmarks_ = protocol::asks_for_bookmarks(filter);
   restart();
 }
 
 void RecordFilter::setCellLabels(const QHash<QString, QString>& labels) {
   labels_ = labels;
+}
+
+bool RecordFilter::setBookmarked(const std::vector<RecordNumber>& bookmarked) {
+  if (std::ranges::equal(bookmarked, bookmarked_)) return false;
+  bookmarked_.assign(bookmarked.begin(), bookmarked.end());
+  return asksForBookmarks_;
 }
 
 void RecordFilter::restart() {
@@ -67,6 +75,7 @@ void RecordFilter::search() {
   find.labels = cellLabels(labels_);
   find.first = scanned_ + 1;
   find.again = open_;
+  if (asksForBookmarks_) find.bookmarked = bookmarked_;
   ended_ = session_->status().ended;
   // A failure ends the search until the session says something new.
   session_->request<protocol::FoundRecords>(
@@ -116,7 +125,8 @@ void RecordFilter::searchCached() {
     const protocol::Record* record = session_->cachedRecord(number);
     const bool wrong_way =
         record && direction_ != Direction::both && record->backward != (direction_ == Direction::backward);
-    if (record && !wrong_way && protocol::matches(filter, *record, labels)) matches_.push_back(number);
+    if (record && !wrong_way && protocol::matches(filter, *record, labels, bookmarked_))
+      matches_.push_back(number);
   }
   scanned_ = std::max(scanned_, last);
   emit progressed();

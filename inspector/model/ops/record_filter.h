@@ -19,6 +19,8 @@ class RecordFilter : public QObject {
   /// The language: engine/protocol/record_filter.h.
   void set(const QString& text, Direction direction);
   void setCellLabels(const QHash<QString, QString>& labels);
+  /// Numbers of records, ascending. True: the filter asks for them, and restart() is due.
+  bool setBookmarked(const std::vector<RecordNumber>& bookmarked);
   void restart();
   bool active() const { return !text_.trimmed().isEmpty() || direction_ != Direction::both; }
   const QString& text() const { return text_; }
@@ -53,10 +55,11 @@ class RecordFilter : public QObject {
   QString text_;
   Direction direction_ = Direction::both;
   QHash<QString, QString> labels_;
+  std::vector<std::uint64_t> bookmarked_;
   std::vector<RecordNumber> matches_;
   RecordNumber scanned_ = 0;
   quint64 lost_ = 0;
-  bool asksForValues_ = false, stopped_ = false;
+  bool asksForValues_ = false, asksForBookmarks_ = false, stopped_ = false;
   std::vector<std::uint64_t> open_;  ///< looked at before they had ended
   std::uint64_t ended_ = 0;          ///< Status::ended when they were
   QTimer timer_;

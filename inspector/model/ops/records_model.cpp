@@ -124,6 +124,14 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
   connect(d_->lost, &LostMarks::changed, this,
           [this](RecordNumber first, RecordNumber last) { d_->changed(first, last); });
   connect(d_->headings, &Headings::grouped, this, [this](RecordNumber from) { d_->regroup(from); });
+  connect(d_->headings, &Headings::progressed, this, &RecordsModel::headingsProgressed);
+  connect(d_->headings, &Headings::ready, this, [this] {
+    beginResetModel();
+    d_->headings->arrive();
+    d_->rows = d_->headings->rows().row_count();
+    endResetModel();
+    emit headingsProgressed();
+  });
   connect(d_->filter, &RecordFilter::aboutToInsert, this,
           [this](int place, RecordNumber number) { d_->aboutToCorrect(place, number, true); });
   connect(d_->filter, &RecordFilter::inserted, this, [this] { d_->correct(true); });
@@ -142,7 +150,15 @@ void RecordsModel::setBookmarks(const Bookmarks* bookmarks) {
   if (d_->bookmarks) d_->bookmarks->disconnect(this);
   d_->bookmarks = bookmarks;
   const auto show = [this] {
-    if (d_->rows) emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+    const bool otherRows =
+        d_->filter->setBookmarked(d_->bookmarks ? d_->bookmarks->here() : std::vector<RecordNumber>());
+    if (otherRows) {
+      d_->filter->restart();
+      d_->reset();
+      emit filterChanged();
+    } else if (d_->rows) {
+      emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+    }
   };
   if (bookmarks) connect(bookmarks, &Bookmarks::changed, this, show);
   show();
@@ -187,7 +203,7 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       if (d_->session->live()) return QStringLiteral("…");
       return index.column() == Op ? QStringLiteral("not fetched") : QString();
     case Qt::ToolTipRole:  // as it is: TimelineDelegate makes a plain tip of more than this
-      if (record) return d_->toolTip(d_->session->looked(*record));
+      if (record) return d_->toolTip(d_->session->withShownPreviews(*record));
       return d_->session->live() ? QVariant() : notFetchedText(number);
     case Qt::AccessibleTextRole: {
       // Its own: what the whole row says is the description.
@@ -203,7 +219,7 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       return QStringLiteral("%1: %2").arg(title, text.isEmpty() ? QStringLiteral("none") : text);
     }
     case Qt::AccessibleDescriptionRole:
-      if (record) return d_->toolTip(d_->session->looked(*record));
+      if (record) return d_->toolTip(d_->session->withShownPreviews(*record));
       return d_->session->live() ? QStringLiteral("op %1, loading").arg(countText(number))
                                  : notFetchedText(number);
     default:

@@ -20,12 +20,12 @@ class RecordsModel : public QAbstractTableModel {
   enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
-    HeadingRole,                ///< what a heading's row says, "step 57 · 34 ops"; of a record's nothing
+    HeadingRole,                ///< what a heading's row says, "57th step · 34 ops"; of a record's nothing
     HereRole,                   ///< bool: the record is here
     BackwardRole,               ///< bool
     PendingRole,                ///< bool: waits at the gate
     FailedRole,                 ///< bool
-    LostRole,                   ///< bool: values of it cannot be had again
+    LostRole,                   ///< bool: values of it can't be recomputed
     ScopeBeginsRole,            ///< bool: the row before is of another scope, or not here
     BookmarkRole                ///< bool: it has a bookmark
   };
@@ -42,7 +42,7 @@ class RecordsModel : public QAbstractTableModel {
   RecordNumber recordAt(int row) const;  ///< 0: no such row, or a heading's
   /// The row of the record, or of the newest match before it, or of the heading that hides that; -1: none.
   int rowOf(RecordNumber number) const;
-  /// Rows come or go just now: a current row that moves is not the user's doing.
+  /// Rows are being inserted or removed: the user did not move the current row.
   bool changingRows() const;
   /// Rows without headings: records that are there, or matches so far.
   int listedCount() const;
@@ -52,7 +52,13 @@ class RecordsModel : public QAbstractTableModel {
   // ---- headings between the rows
   /// None at first.
   HeadingLevel headingLevel() const;
+  /// Few groups are there at once; many are laid out in slices, while the rows stay as they are. The present
+  /// level drops what is being laid out.
   void setHeadingLevel(HeadingLevel level);
+  /// What was set last: what the rows have, or will have.
+  HeadingLevel nextHeadingLevel() const;
+  /// In percent; nullopt: nothing is being laid out.
+  std::optional<int> headingProgress() const;
   std::optional<Heading> headingAt(int row) const;
   /// The headings that the row is in, or around it where it is one, from the outside in.
   QList<int> headingsAround(int row) const;
@@ -70,12 +76,12 @@ class RecordsModel : public QAbstractTableModel {
   /// Unfolds what hides the record; false where nothing does.
   bool reveal(RecordNumber number);
 
-  /// How the notebook calls its cells: id to "[3]"; others are written by the start of their id.
+  /// The notebook's names for its cells: id to "[3]"; other cells show the start of their id.
   void setCellLabels(const QHash<QString, QString>& labels);
   /// By the execution that made it; where that is not known, as the cell is called now.
   QString cellLabel(const protocol::Record& record) const;
 
-  /// Their notes stand behind the ops' names.
+  /// Their notes appear after the ops' names.
   void setBookmarks(const Bookmarks* bookmarks);
 
   /// Words as engine/protocol/record_filter.h explains: every one must occur in op, kind, scope, cell, file
@@ -86,7 +92,8 @@ class RecordsModel : public QAbstractTableModel {
   bool filtered() const;
   RecordNumber scanned() const;  ///< records that the filter has read so far
   bool scanning() const;
-  /// Values of tensors decide (max(abs(out)) > 3): it takes longer, and stopFilter() ends it where it is.
+  /// Values of tensors decide (max(abs(out)) > 3): it takes longer, and stopFilter() ends it at its current
+  /// place.
   bool filterAsksForValues() const;
   void stopFilter();
   bool filterStopped() const;
@@ -97,8 +104,10 @@ class RecordsModel : public QAbstractTableModel {
  signals:
   void filterProgress();
   void filterChanged();
-  /// Headings came or went between rows that were there; rows may be other records' than before.
+  /// Headings were inserted or removed between rows; a row may now be that of another record.
   void regrouped();
+  /// Of another level's headings: a slice was laid out, or they are dropped, or they are there.
+  void headingsProgressed();
 
  private:
   QVariant headingData(const QModelIndex& index, int role) const;

@@ -62,7 +62,7 @@ struct RecordsModel::Private {
 
   template <class Apply>
   void tell(const RowChange& change, Apply apply);
-  /// The rows are others already; views learn of it now.
+  /// The rows have changed already; views are notified now.
   void tell(const RowChange& change);
   /// The same; what rows behind the change say may be something else, too.
   void tellFrom(const RowChange& change);
@@ -104,7 +104,7 @@ struct RecordsModel::Private {
 
   QString text(const protocol::Record& record, int column) const;
   QString toolTip(const protocol::Record& record) const;
-  /// One that was forgotten says so itself.
+  /// A forgotten record says so itself.
   bool isLost(const protocol::Record& record) const {
     return !isForgotten(record) && lost->isLost(record.number);
   }

@@ -55,8 +55,8 @@ void RecordsModel::Private::regroup(RecordNumber from) {
   emit q->regrouped();
 }
 
-// One that ran when it was looked at matches only now, or no longer. Without headings that is one row; with
-// them its heading may come or go with it.
+// One that was running when it was examined matches only now, or no longer. Without headings that is one row;
+// with them its heading may come or go with it.
 void RecordsModel::Private::aboutToCorrect(int place, RecordNumber number, bool inserts) {
   corrected = number;
   if (headings->level() != HeadingLevel::none) return;
@@ -120,11 +120,15 @@ HeadingLevel RecordsModel::headingLevel() const {
 }
 
 void RecordsModel::setHeadingLevel(HeadingLevel level) {
-  if (level == headingLevel()) return;
-  beginResetModel();
-  d_->headings->setLevel(level);
-  d_->rows = d_->headings->rows().row_count();
-  endResetModel();
+  if (level != nextHeadingLevel()) d_->headings->setLevel(level);
+}
+
+HeadingLevel RecordsModel::nextHeadingLevel() const {
+  return d_->headings->nextLevel();
+}
+
+std::optional<int> RecordsModel::headingProgress() const {
+  return d_->headings->progress();
 }
 
 std::optional<Heading> RecordsModel::headingAt(int row) const {
@@ -147,7 +151,7 @@ QList<int> RecordsModel::headingsAround(int row) const {
 void RecordsModel::setFolded(int heading_row, bool folded) {
   if (!headingAt(heading_row)) return;
   const std::uint32_t heading = d_->headings->rows().heading_at(heading_row);
-  // How many rows it is of is known when it is done; views are told before.
+  // How many rows it is of is known when it is done; views are notified before.
   const RowChange change = d_->headings->setFolded(heading, folded);
   if (change.after == change.before) return;
   d_->headings->setFolded(heading, !folded);

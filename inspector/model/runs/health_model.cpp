@@ -108,7 +108,7 @@ void HealthModel::refresh() {
       [this](const protocol::Failure& failure) { fail(failure); }, table_channel);
 }
 
-// That the session ended is told elsewhere.
+// The end of the session is reported elsewhere.
 void HealthModel::fail(const protocol::Failure& failure) {
   if (failure.code != "cancelled" && failure.code != "ended")
     failure_ = QString::fromStdString(failure.reason);
@@ -119,7 +119,7 @@ void HealthModel::take(const protocol::Health& table) {
   if (!shown_) return;
   failure_.clear();
   const bool moved = table.version != state_.version || table.steps != state_.steps;
-  // A run that has begun is what is looked at next.
+  // A run that has begun is shown next.
   const bool begun =
       !table.runs.empty() && !state_.runs.empty() && table.runs.back().number != state_.runs.back().number;
   if (begun && !run_) wantedRun_.reset();
@@ -193,7 +193,7 @@ QString HealthModel::howSampled() const {
   const protocol::HealthRun* run = shownRun();
   if (!run || run->steps == 0) {
     if (!published().empty())
-      return QStringLiteral("No training step yet; what the optimiser says is shown.");
+      return QStringLiteral("No training step yet; the optimiser's own figures are shown.");
     return QStringLiteral(
         "No training step was recorded yet: one ends with an optimiser's update after a gradient.");
   }
@@ -208,7 +208,7 @@ QString HealthModel::howSampled() const {
     text =
         QStringLiteral("%1 of %2 steps: %3 sampled live, %4 recomputed")
             .arg(countText(run->sampled), countText(run->steps), countText(live), countText(run->recomputed));
-  if (run->gone > 0) text += QStringLiteral("; %1 could not be had").arg(countText(run->gone));
+  if (run->gone > 0) text += QStringLiteral("; %1 could not be recomputed").arg(countText(run->gone));
   if (run->cut) text += QStringLiteral("; earlier steps were forgotten");
   if (state_.every == 1)
     text += QStringLiteral(" · every step, live");
@@ -309,7 +309,7 @@ void HealthModel::showRecord(RecordNumber record) {
   if (record) session_->setCursor(record);
 }
 
-// ---- steps that nobody looked at
+// ---- steps that ran while the panel was hidden
 
 void HealthModel::sample() {
   if (!shown_ || cancelled_ || !idle() || state_.steps == 0 || completeAt_ == state_.steps ||

@@ -15,7 +15,7 @@ namespace tapedeck::inspector {
 
 using HealthSubjectId = quint64;
 
-/// Asks the session only while it is shown: what nobody looks at costs nothing.
+/// Asks the session only while it is shown: a hidden panel costs nothing.
 class HealthModel : public QObject {
   Q_OBJECT
  public:
@@ -25,7 +25,7 @@ class HealthModel : public QObject {
   /// While it is shown, steps that run are sampled as they run, and where none runs, those that ran.
   void setShown(bool shown);
   bool shown() const { return shown_; }
-  /// Which rows of the table are in sight; the others come when they are.
+  /// Which rows of the table are visible; the others are fetched when they are.
   void setVisibleRows(int first, int count);
 
   /// Without rows: how many steps there are, the runs, and how steps are sampled.
@@ -45,7 +45,7 @@ class HealthModel : public QObject {
   const protocol::HealthRow* rowOf(HealthSubjectId subject) const;
   /// The smallest and the largest positive value of a quantity in all rows that are here.
   std::pair<double, double> range(const std::string& quantity) const;
-  /// What optimisers say of themselves: rows of that kind.
+  /// The optimisers' own figures: rows of that kind.
   std::vector<const protocol::HealthRow*> published() const;
 
   const std::vector<protocol::HealthFinding>& findings() const { return findings_; }
@@ -61,7 +61,7 @@ class HealthModel : public QObject {
 
   HealthSubjectId selected() const { return selected_; }
   /// The curves of the selected subject that are here, in the order of its strips. Where its row is not
-  /// here, the one that the finding is about which was shown.
+  /// here, the curves of the subject of the last shown finding.
   std::vector<const protocol::HealthCurve*> curves() const;
 
  public slots:
@@ -95,7 +95,7 @@ class HealthModel : public QObject {
   void askCurves();
   std::optional<quint64> curveRun() const;
   void dropCurves();
-  bool idle() const;  ///< no cell computes, so that replay disturbs nobody
+  bool idle() const;  ///< no cell runs, so that replay slows down nothing
 
   static constexpr quint64 never = ~quint64{0};
   Session* session_;
@@ -111,10 +111,10 @@ class HealthModel : public QObject {
   quint64 findingsVersion_ = never, curvesVersion_ = never;
   QElapsedTimer judged_;    ///< since the findings were asked for
   bool stale_ = false;      ///< another run was chosen: the findings are those of the one before
-  bool explained_ = false;  ///< the findings are those of a program that rests
+  bool explained_ = false;  ///< the findings are those of a program at rest
   std::uint32_t wanted_ = 0;
   bool recomputing_ = false, cancelled_ = false;
-  quint64 completeAt_ = never;  ///< of how many steps all that was wanted is here
+  quint64 completeAt_ = never;  ///< the number of steps of which everything requested is here
   quint64 done_ = 0, toDo_ = 0;
   QString problem_, failure_;
   HealthSubjectId selected_ = 0;

@@ -95,7 +95,7 @@ QString MemoryModel::waitingText() const {
   if (session_->recordCount() == 0) return QStringLiteral("Memory is shown once an op has run.");
   return session_->live()
              ? QStringLiteral("Looking at the memory of the run …")
-             : QStringLiteral("The session has ended: what was not looked at before cannot be shown.");
+             : QStringLiteral("The session has ended: what was not fetched before can't be shown.");
 }
 
 void MemoryModel::setShown(bool shown) {
@@ -134,7 +134,7 @@ void MemoryModel::setRange(RecordNumber first, RecordNumber last) {
   refreshSoon();
 }
 
-// While something runs the newest answer is waited for: asked anew each time it would never come.
+// While something runs, it waits for the newest answer: requested again each time, it would never arrive.
 void MemoryModel::refreshSoon() {
   if (shown_ && !soon_.isActive()) soon_.start();
 }
@@ -296,7 +296,7 @@ QString MemoryModel::growthText(const protocol::MemoryGrowth& growth) const {
       names << (root->items ? QStringLiteral("%1 (%2 items)").arg(root.key(), countText(root->items))
                             : root.key());
   if (!names.isEmpty())
-    text += QStringLiteral(" Kept by the name %1.").arg(names.join(QStringLiteral(" and ")));
+    text += QStringLiteral(" Kept alive by the name %1.").arg(names.join(QStringLiteral(" and ")));
   return text;
 }
 
@@ -323,7 +323,7 @@ QString MemoryModel::summary() const {
     text +=
         QStringLiteral(" of its %1").arg(memoryText(static_cast<double>(session_->status().budget_bytes)));
   if (s.recomputed)
-    text += QStringLiteral(", beside %1 of values that were computed again for views")
+    text += QStringLiteral(", besides %1 of values that were recomputed for views")
                 .arg(memoryText(static_cast<double>(s.recomputed)));
   text += QLatin1Char('.');
   if (s.change) text += QLatin1Char(' ') + QString::fromStdString(*s.change);

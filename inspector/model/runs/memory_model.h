@@ -37,7 +37,7 @@ class MemoryModel : public QObject {
   const protocol::RecomputeSavings* savings() const { return savings_ ? &*savings_ : nullptr; }
   /// Why the last request gave nothing; empty: it did.
   QString problem() const { return problem_; }
-  /// What stands in the place of an answer that is not here.
+  /// The sentence shown instead of an answer that is not here.
   QString waitingText() const;
 
   protocol::MemoryGroup group() const { return group_; }
@@ -51,7 +51,7 @@ class MemoryModel : public QObject {
 
   /// Who holds a row's memory, with the names that lead there: "history[12], tape 7".
   QString holderOf(const protocol::MemoryRow& row) const;
-  /// A growth's sentence, with the names that keep it: "… The name tapes (24 items) leads there."
+  /// A growth's sentence, with the names that keep it alive: "… Kept alive by the name tapes (24 items)."
   QString growthText(const protocol::MemoryGrowth& growth) const;
   /// "At op 217: 34 MB, of that 12 MB …": the sums in words.
   QString summary() const;
@@ -67,7 +67,7 @@ class MemoryModel : public QObject {
   void goToPeak();
   /// To the newest op of what grows most.
   void goToGrowth();
-  /// Whether somebody looks at savings(): they are asked for then, and anew where the peak moves.
+  /// Whether savings() is visible: it is fetched then, and again where the peak moves.
   void setSavingsShown(bool shown);
   /// Recompute around this span instead of around scopes; 0, 0: around scopes.
   void setSpan(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
@@ -86,7 +86,7 @@ class MemoryModel : public QObject {
   void refresh();
   void askForCurve();
   void askForState();
-  /// `ofMoreRows`: what those have is not asked for again where it names nothing new.
+  /// `ofMoreRows`: their names are not requested again where there is nothing new to name.
   void askForNames(bool ofMoreRows = false);
   void askForSavings();
   void askAll();

@@ -24,7 +24,7 @@ qint64 bytesOf(const StepImages& images) {
   return bytes;
 }
 
-/// Why the numbers can not be drawn; empty where they can.
+/// Why the numbers can't be drawn; empty where they can.
 QString problemOf(const std::vector<double>& limits, const std::vector<double>& counts) {
   const std::size_t due = counts.empty() ? 0 : counts.size() + 1;
   if (limits.size() != due)
@@ -41,11 +41,11 @@ QString problemOf(const std::vector<double>& limits, const std::vector<double>& 
 }
 
 QString problemOf(const protocol::Picture& picture) {
-  if (!std::isfinite(picture.step)) return QStringLiteral("its step is no number");
+  if (!std::isfinite(picture.step)) return QStringLiteral("its step is not a number");
   if (picture.number > most_number) return QStringLiteral("its number is %1").arg(picture.number);
   if (picture.pngs.empty()) {
     if (picture.counts.empty() && picture.limits.empty() && picture.not_finite == 0)
-      return QStringLiteral("there is nothing in it");
+      return QStringLiteral("it is empty");
     return problemOf(picture.limits, picture.counts);
   }
   if (!picture.limits.empty() || !picture.counts.empty())
@@ -234,7 +234,7 @@ bool PictureModel::keepBounded() {
       bytes_ -= ofImages ? thinOut(*images) : thinOut(*histograms);
       continue;
     }
-    // So many names that two of each are too much: the oldest name goes.
+    // There are so many names that two of each are too much: the oldest name is dropped.
     if (histogramNames_.size() + imageNames_.size() < 2) break;
     const auto drop = [this](auto& rows, QStringList& names) {
       restart(rows, names.first());

@@ -1,4 +1,4 @@
-// What the session's summaries show beside curves: histograms and images over steps, pulled as they come.
+// The session's summaries besides curves: histograms and images over steps, fetched as they arrive.
 #pragma once
 
 #include <QByteArray>
@@ -41,7 +41,7 @@ using Pictures = std::vector<std::shared_ptr<const Picture>>;
 
 /// Holds at most `most_bytes`; then the names that take most are thinned out evenly, as in the session: one
 /// of 2, of 4, … stays, and the first and the newest of each. Where
-/// names are so many that two of each are too much, the oldest go.
+/// names are so many that two of each are too much, the oldest are dropped.
 class PictureModel : public QObject {
   Q_OBJECT
  public:
@@ -63,7 +63,7 @@ class PictureModel : public QObject {
   void changed();  ///< an answer came; the next one may be on its way
   void namesChanged();
   void failed(const QString& reason);     ///< the session could not answer
-  void refused(const QString& sentence);  ///< something in what it answered is no picture
+  void refused(const QString& sentence);  ///< a part of its answer is not a valid picture
 
  private:
   template <class Picture>
@@ -77,7 +77,7 @@ class PictureModel : public QObject {
 
   void ask();
   void take(const protocol::Pictures& answer);
-  /// Empty: it was taken; else what is wrong with it.
+  /// Empty: it was accepted; else what is wrong with it.
   QString takeOne(const protocol::Picture& picture, bool* newName);
   template <class Picture>
   QString put(Rows<Picture>& rows, QStringList& names, const QString& name, Picture picture, bool* newName);
@@ -87,7 +87,7 @@ class PictureModel : public QObject {
   static Row<Picture>* largest(Rows<Picture>& rows);
   template <class Picture>
   static qint64 thinOut(Row<Picture>& row);
-  /// Whether names had to go.
+  /// Whether names were dropped.
   bool keepBounded();
 
   Session* session_;
@@ -99,7 +99,7 @@ class PictureModel : public QObject {
     quint64 execution = 0;
   };
   QString keyOf(const QString& there, const QString& name);
-  QHash<QString, QString> keys_;    ///< here, by what the session calls them
+  QHash<QString, QString> keys_;    ///< keys here, by the session's names
   QHash<QString, Origin> origins_;  ///< by the key here
   QStringList histogramNames_, imageNames_;
   Rows<StepHistogram> histograms_;

@@ -86,7 +86,7 @@ void ProfileModel::setActive(bool active) {
   next_.stop();
   track_outdated_ = false;
   cost_asked_ = 0;
-  // What the machine can do is worth its half second whoever looks next.
+  // Measuring the machine takes half a second, and every later view uses it: it is not cancelled.
   for (const QString& channel : {overview_channel, track_channel, steps_channel, flame_channel, ops_channel,
                                  rows_channel, cost_channel})
     session_->drop(channel);
@@ -129,7 +129,7 @@ QString ProfileModel::waitingText() const {
     return QStringLiteral("No op has run yet. Run a cell, and see here where its time went.");
   return session_->live()
              ? QStringLiteral("Looking at the records …")
-             : QStringLiteral("The session has ended: what was not looked at before cannot be shown.");
+             : QStringLiteral("The session has ended: what was not fetched before can't be shown.");
 }
 
 double ProfileModel::indexed() const {
@@ -393,7 +393,7 @@ void ProfileModel::askRows(quint32 first) {
   totals_.from_ns = of.from;
   totals_.to_ns = protocol::if_there(of.to);
   totals_.first = first;
-  // As many as are there already: who has scrolled down stays where he is.
+  // As many as are there already: a user who has scrolled down stays there.
   totals_.count =
       first == 0 ? std::clamp<quint32>(static_cast<quint32>(rows_.size()), rows_a_page, 1000) : rows_a_page;
   ask<protocol::ProfileTotals>(totals_, rows_channel, [this](const protocol::ProfileTotals& totals) {

@@ -1,5 +1,4 @@
-// Where the time of a run went, as the panel Time shows it: the span that is looked at, and what the session
-// says of it.
+// Where the time of a run went, as the panel Time shows it: the chosen span, and the session's profile of it.
 #pragma once
 
 #include <QObject>
@@ -46,10 +45,10 @@ class ProfileModel : public QObject {
   std::string cell() const;   ///< id of the run's cell; empty: of several, or none
   quint64 execution() const;  ///< of that cell, Jupyter's number; 0: not known
 
-  // ---- what the session said; nullptr: nothing yet
-  /// Whether overview() is of span(), not of one that was looked at before.
+  // ---- the session's answers; nullptr: none yet
+  /// Whether overview() is of span(), not of an earlier one.
   bool overviewFits() const { return overview_ && overview_fits_; }
-  /// What a page says in the place of an answer that is not here.
+  /// The sentence that a page shows instead of an answer that is not here.
   QString waitingText() const;
   const protocol::Profile* overview() const { return overview_ ? &*overview_ : nullptr; }
   const protocol::ProfileTrack* track() const { return track_ ? &*track_ : nullptr; }
@@ -73,7 +72,7 @@ class ProfileModel : public QObject {
   TimeSpan view() const { return view_; }  ///< what the track shows
 
  public slots:
-  /// Of what is hidden nothing is asked any more. Without a session the span stays that of the answers.
+  /// Hidden pages send no requests. Without a session the span stays that of the answers.
   void setActive(bool active);
   void setPage(tapedeck::inspector::ProfilePage page);
   void setRun(int run);
@@ -126,8 +125,8 @@ class ProfileModel : public QObject {
   Session* session_;
   bool active_ = false, view_is_users_ = false, follows_runs_ = true;
   bool overview_fits_ = false;
-  quint64 device_times_ = 0;  ///< that GPUs had told when the session last said how it stands
-  bool cell_runs_ = false;    ///< when the session last said how it stands
+  quint64 device_times_ = 0;  ///< that GPUs had reported at the session's last status
+  bool cell_runs_ = false;    ///< at the session's last status
   ProfilePage page_ = ProfilePage::track;
   std::vector<protocol::ProfileRun> runs_;
   int run_ = -1;

@@ -148,7 +148,8 @@ QString deviceSentence(const protocol::ProfileDevice& device, const protocol::Pr
     text +=
         QStringLiteral("The times of %1 ops on %2 are not known yet. ").arg(countText(device.pending), name);
   if (device.lost > 0)
-    text += QStringLiteral("The times of %1 ops on %2 were never told. ").arg(countText(device.lost), name);
+    text +=
+        QStringLiteral("The times of %1 ops on %2 were never reported. ").arg(countText(device.lost), name);
   return text;
 }
 
@@ -184,9 +185,9 @@ QString profileSentence(const protocol::Profile& profile, const QString& whole, 
   if (profile.steps == 1)
     text += QStringLiteral(" One step, %1.").arg(durationText(profile.step_median_ns));
   else if (profile.steps > 1)
-    text += QStringLiteral(" %1 steps, half of them under %2, the slowest, step %3%4, %5.")
+    text += QStringLiteral(" %1 steps, half of them under %2, the slowest, the %3%4, %5.")
                 .arg(countText(profile.steps), durationText(profile.step_median_ns))
-                .arg(profile.slowest_step.value_or(0))
+                .arg(ordinalText(profile.slowest_step.value_or(0)))
                 .arg(profile.slowest_step.value_or(0) > profile.steps || of_several_runs
                          ? QStringLiteral(" of its run")
                          : QString(),

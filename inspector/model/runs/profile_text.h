@@ -1,4 +1,4 @@
-// What a profile says in words.
+// A profile in words.
 #pragma once
 
 #include <QString>
@@ -8,7 +8,7 @@
 
 namespace tapedeck::inspector {
 
-/// "cell [3]": what the cell was called when it made the record.
+/// "cell [3]": the cell's name when it made the record.
 using CellName = std::function<QString(const QString& id, quint64 record)>;
 
 /// "▼": tells an op's role apart where colours alone would not.

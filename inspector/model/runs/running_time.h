@@ -1,4 +1,4 @@
-// Time that counts on only while the program runs: not while it waits at the gate.
+// Time that advances only while the program runs: not while it waits at the gate.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ class RunningTime {
   explicit RunningTime(const std::vector<protocol::ProfilePause>& pauses);
 
   double of(double time) const;
-  /// The time at which it had counted so far; of a pause its begin.
+  /// The time at which it had advanced so far; of a pause its begin.
   double timeOf(double running) const;
 
  private:

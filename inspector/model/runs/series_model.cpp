@@ -21,6 +21,8 @@ struct SeriesModel::Private {
   QStringList names;
   std::map<QString, SeriesData> series;
   QHash<QString, QString> keys = {};  ///< here, by what the session calls them
+  QHash<QString, quint64> begunAnew =
+      {};  ///< before any of its points was here, by what the session calls it
   quint64 next = 0;
 
   void ask() {
@@ -61,8 +63,13 @@ void SeriesModel::Private::take(const protocol::Series& answer) {
   for (const std::string& name : answer.restarted) {
     const QString key = keyOf(name);
     const auto found = series.find(key);
-    if (found == series.end()) continue;
+    if (found == series.end()) {
+      ++begunAnew[QString::fromStdString(name)];
+      continue;
+    }
     SeriesData& data = found->second;
+    if (data.size() > 0) ++data.anew;
+    data.replaced += data.size();
     data.steps.clear();
     data.values.clear();
     data.records.clear();
@@ -82,6 +89,7 @@ void SeriesModel::Private::take(const protocol::Series& answer) {
     SeriesData& data = found->second;
     if (isNew) {
       data.name = key;
+      data.anew = begunAnew.value(QString::fromStdString(point.series));
       names << key;
       newNames = true;
     }
@@ -122,6 +130,7 @@ SeriesModel::SeriesModel(Session* session, QObject* parent)
     d_->series.clear();
     d_->names.clear();
     d_->keys.clear();
+    d_->begunAnew.clear();
     d_->next = 0;
     emit namesChanged();
   });

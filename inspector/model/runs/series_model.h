@@ -19,6 +19,8 @@ struct SeriesData {
   std::vector<double> steps, values;   ///< in order of arrival
   std::vector<RecordNumber> records;   ///< where the cursor goes for that point; 0: nowhere
   bool ascending = true;               ///< steps never fall
+  quint64 anew = 0;      ///< how often its cell ran again and began it anew, as far as that is known
+  quint64 replaced = 0;  ///< how many points went then, of those that were here
   std::size_t size() const { return steps.size(); }
   const QString& title() const { return label.isEmpty() ? name : label; }
 };
@@ -28,14 +30,14 @@ class SeriesModel : public QObject {
  public:
   explicit SeriesModel(Session* session, QObject* parent = nullptr);
   ~SeriesModel() override;
-  /// What tells the curves apart, in order of first appearance: the first of each name goes by its name.
+  /// The curves' keys, in order of first appearance: that of the first of each name is the name.
   QStringList names() const;
   const SeriesData* series(const QString& name) const;
   /// The axes that curves are over, in order of first appearance: "step", "index", …
   QStringList axes() const;
   /// How many of the session's points (Status::series_points) have been received.
   quint64 position() const;
-  /// Asks for the points that are missing, where that is not under way.
+  /// Requests the points that are missing, unless such a request is pending.
   void refresh();
   bool loading() const;  ///< points are asked for and not answered
   /// The newest point made at or before a record; -1: none.
@@ -44,8 +46,8 @@ class SeriesModel : public QObject {
  signals:
   void seriesChanged(const QString& name);
   void namesChanged();
-  void answered();  ///< all that was asked for is here, unless loading()
-  /// Points could not be had; they are asked for again when the session's state changes.
+  void answered();  ///< all requested points are here, unless loading()
+  /// Points could not be fetched; they are requested again when the session's state changes.
   void failed(const QString& reason);
 
  private:

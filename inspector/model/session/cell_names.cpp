@@ -31,19 +31,19 @@ CellNames::CellNames(QObject* parent) : QObject(parent) {
   rest_.setSingleShot(true);
   rest_.setInterval(rest_ms);
   connect(&rest_, &QTimer::timeout, this, [this] {
-    if (untold_) tellNow();
+    if (pendingChange_) tellNow();
   });
 }
 
 void CellNames::tellNow() {
-  untold_ = false;
+  pendingChange_ = false;
   rest_.start();
   emit changed();
 }
 
 void CellNames::tell() {
   if (rest_.isActive())
-    untold_ = true;
+    pendingChange_ = true;
   else
     tellNow();
 }
@@ -152,7 +152,7 @@ QString CellNames::wholeCode(const QString& id, RecordNumber record) const {
     if (after != runs->begin()) execution = std::prev(after)->second;
   }
   const auto ran = ran_.constFind(id);
-  if (ran == ran_.constEnd())  // a program's file, or a notebook that is only looked at
+  if (ran == ran_.constEnd())  // a program's file, or a notebook that is only viewed
     return execution == newest && code_ ? code_(id) : QString();
   const auto after = ran->upper_bound(newest == 0 ? std::numeric_limits<quint64>::max() : execution);
   if (after == ran->begin()) return {};

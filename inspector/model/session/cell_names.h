@@ -1,5 +1,5 @@
-// What cells are called. Records know their ids and lines; the notebook knows what stands beside a cell now,
-// the session which execution made a record.
+// The names of cells. Records know their ids and lines; the notebook knows a cell's current number, the
+// session which execution made a record.
 #pragma once
 
 #include <QHash>
@@ -20,14 +20,14 @@ class CellNames : public QObject {
   Q_OBJECT
  public:
   explicit CellNames(QObject* parent = nullptr);
-  /// From now on asks the session which runs its cells had, whenever one begins or ends.
+  /// Makes it ask the session which runs its cells had, whenever one begins or ends.
   void follow(Session* session);
-  /// Cell ids to what people call them now: "cell [3]".
+  /// Cell ids to their current names: "cell [3]".
   void set(const QHash<QString, QString>& names);
   /// Of these alone; the others keep theirs.
   void rename(const QHash<QString, QString>& names);
   const QHash<QString, QString>& all() const { return names_; }
-  /// A program's file, whose id is its path, has its own name.
+  /// A program's file, whose id is its path, goes by its file name.
   QString name(const QString& id) const {
     return names_.value(id, id.startsWith('/') ? id.section('/', -1) : id);
   }
@@ -78,7 +78,7 @@ class CellNames : public QObject {
   QHash<QString, std::map<quint64, QString>> ran_;
   quint64 newestExecution_ = 0;  ///< of those whose code is known
   QTimer rest_;                  ///< since changed() came last
-  bool untold_ = false;
+  bool pendingChange_ = false;
 };
 
 }  // namespace tapedeck::inspector

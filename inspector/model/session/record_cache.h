@@ -30,7 +30,7 @@ class RecordCache {
   /// From the records that are here; its name and preview wherever one of them had it.
   const protocol::TensorInfo* tensor(std::uint64_t id) const;
 
-  /// Records here that were pending or running when they came, or whose GPU had not told its time.
+  /// Records here that were pending or running when they came, or whose GPU had not reported its time.
   const std::set<std::uint64_t>& open() const { return open_; }
   /// First and last (inclusive) of each run of numbers of the page, up to `newest`, that are not here or are
   /// in `stale`; runs that lie close together are joined.

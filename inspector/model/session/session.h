@@ -46,20 +46,20 @@ class Session : public QObject {
   RecordNumber recordCount() const;
 
   /// A record that was fetched (valid until control returns to the event loop); nullptr where it is not here
-  /// yet: then it is asked for, and recordsChanged comes.
+  /// yet: then it is requested, and recordsChanged follows.
   const protocol::Record* record(RecordNumber number);
-  /// Only what is here, never asks.
+  /// Only what is here, never sends a request.
   const protocol::Record* cachedRecord(RecordNumber number) const;
   /// What this session knows about a tensor from the records that are here.
   const protocol::TensorInfo* tensor(TensorId id) const;
 
-  /// The branch beside the original, and which of the two the views show: the tiles and statistics that they
-  /// ask for are those of what is looked at.
+  /// The branch beside the original, and which of the two the views show: tiles and statistics that they
+  /// request are those of the one shown.
   const BranchLook& look() const;
-  /// The same with the small values (previews) of what is looked at; empty ones are on their way:
-  /// previewsChanged comes.
-  protocol::TensorInfo looked(protocol::TensorInfo tensor);
-  protocol::Record looked(protocol::Record record);
+  /// The same with the small values (previews) of the one shown; empty ones are being fetched:
+  /// previewsChanged follows.
+  protocol::TensorInfo withShownPreview(protocol::TensorInfo tensor);
+  protocol::Record withShownPreviews(protocol::Record record);
 
   using Answer = std::function<void(const protocol::Reply& reply)>;
   using Failed = std::function<void(const protocol::Failure& failure)>;
@@ -68,7 +68,7 @@ class Session : public QObject {
   /// Asks the session. `answer` is called once, later, on this thread, also with a Failure; where the session
   /// ends first, with a Failure of code "ended". It is never called when `context` goes first, when the
   /// same channel (one per view and purpose, "tensor/tile") asks anew or is dropped, or when another
-  /// session begins. False where nobody is there to ask: then it is not called either.
+  /// session begins. False where there is no session to ask: then it is not called either.
   /// `progressed`: called before it, now and then, where the answer takes long.
   bool request(const protocol::Request& message, QObject* context, Answer answer, const QString& channel = {},
                Progressed progressed = {});
@@ -89,10 +89,10 @@ class Session : public QObject {
   void drop(const QString& channel);
   /// The channel's request is not answered yet.
   bool asking(const QString& channel) const;
-  /// Asks for something to be done; a Failure is told by failed().
+  /// Asks for something to be done; failed() reports a Failure.
   void send(const protocol::Request& message);
 
-  /// How many records are kept at most (default 100,000); what was looked at longest ago goes first, a page
+  /// How many records are kept at most (default 100,000); the least recently used are dropped first, a page
   /// at a time.
   void setCacheLimit(int records);
   int cachedCount() const;
@@ -103,7 +103,8 @@ class Session : public QObject {
   void setCursor(tapedeck::inspector::RecordNumber number);
   void follow();
   void stepCursor(int delta);
-  /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view tells the others.
+  /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view notifies the
+  /// others.
   void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
   /// The same of what the user's program calls by its name. `variable`: other moments have other values of
   /// it.
@@ -124,7 +125,8 @@ class Session : public QObject {
   void cursorChosen();
   /// Records [first, last] arrived or changed state.
   void recordsChanged(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
-  /// The program stopped: the record at the gate, or stop() before a line, above all records. 0: it goes on.
+  /// The program stopped: the record at the gate, or stop() before a line, above all records. 0: it
+  /// continues.
   void stopped(tapedeck::inspector::RecordNumber number);
   void cleared();
   void lookChanged();

@@ -7,7 +7,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-/// Few, so that what became visible last is never far behind what nobody looks at any more.
+/// Few, so that what became visible last is never far behind pages that are no longer visible.
 constexpr std::size_t max_flights = 2;
 constexpr std::size_t max_wanted = 64;
 constexpr std::size_t max_refreshed = 64;

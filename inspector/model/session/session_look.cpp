@@ -12,7 +12,7 @@ void Session::Private::setLook(const BranchLook& next) {
 }
 
 // The one place through which every view's questions about values go.
-protocol::Request Session::Private::asLooked(const protocol::Request& message) const {
+protocol::Request Session::Private::forShownBranch(const protocol::Request& message) const {
   if (!look.elsewhere()) return message;
   const bool difference = look.shown == Beside::difference;
   if (const auto* tile = protocol::get_if<protocol::GetTile>(&message))
@@ -36,14 +36,14 @@ void Session::setLook(const BranchLook& look) {
   d_->setLook(d_->live ? look : BranchLook{});
 }
 
-protocol::TensorInfo Session::looked(protocol::TensorInfo tensor) {
+protocol::TensorInfo Session::withShownPreview(protocol::TensorInfo tensor) {
   tensor.preview = d_->previews.text(tensor).toStdString();
   return tensor;
 }
 
-protocol::Record Session::looked(protocol::Record record) {
+protocol::Record Session::withShownPreviews(protocol::Record record) {
   for (auto* tensors : {&record.inputs, &record.outputs})
-    for (protocol::TensorInfo& tensor : *tensors) tensor = looked(std::move(tensor));
+    for (protocol::TensorInfo& tensor : *tensors) tensor = withShownPreview(std::move(tensor));
   return record;
 }
 

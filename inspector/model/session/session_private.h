@@ -45,11 +45,11 @@ struct Session::Private {
   void answerEnded();
   void forgetRequests();
 
-  // ---- what is looked at (session_look.cpp)
+  // ---- original or branch (session_look.cpp)
   BranchLook look;
   BranchPreviews previews;
   void setLook(const BranchLook& next);
-  protocol::Request asLooked(const protocol::Request& message) const;
+  protocol::Request forShownBranch(const protocol::Request& message) const;
 
   // ---- fetching (session_fetch.cpp)
   using Run = std::pair<RecordNumber, RecordNumber>;  ///< first and last
@@ -64,7 +64,7 @@ struct Session::Private {
   void flushIn(int milliseconds);
   void refreshOpen();
   void refreshTimes();
-  bool timesTold = false;  ///< a GPU has told times since the records here came
+  bool timesTold = false;  ///< a GPU has reported times since the records here arrived
   std::optional<Run> takeStop();
   void takeRecords(const Run& run, const protocol::Records& records);
   void takeFailure(const Run& run, const protocol::Failure& failure);
@@ -73,9 +73,9 @@ struct Session::Private {
   // ---- cursor (session.cpp)
   RecordNumber cursor = 0;
   bool following = true;
-  RecordNumber candidate = 0;  ///< what following last aimed at
+  RecordNumber candidate = 0;  ///< the record that following last aimed at
   bool aimedIdle = false;      ///< no cell ran then
-  bool aiming = false;         ///< its record, or that of a parent, is on its way
+  bool aiming = false;         ///< its record, or that of a parent, is being fetched
   QTimer followTimer;
   QElapsedTimer sinceFollowed;
   void moveCursor(RecordNumber number);
@@ -84,7 +84,7 @@ struct Session::Private {
   void takeStatus(const protocol::Status& status);
   void takeStatusNow(const protocol::Status& status);
   bool stepping = false;  ///< a step was asked for where it stood, and that is what is still shown
-  std::optional<protocol::Status> between;  ///< not told yet: the next stop may follow at once
+  std::optional<protocol::Status> between;  ///< not reported yet: the next stop may follow at once
   QTimer betweenTimer;
   void setLive(bool on);
   void connectionChanged(bool connected);

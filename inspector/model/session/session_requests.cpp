@@ -1,4 +1,4 @@
-// Who waits for which answer.
+// Pending requests and their answers.
 #include "inspector/model/session/session_private.h"
 
 namespace tapedeck::inspector {
@@ -8,7 +8,7 @@ bool Session::request(const protocol::Request& message, QObject* context, Answer
   if (!d_->live || !d_->source) return false;
   if (const auto older = d_->newestOfChannel.find(channel); older != d_->newestOfChannel.end())
     d_->takePending(older->second);  // the source tells the session
-  const quint64 id = d_->source->request(d_->asLooked(message), channel);
+  const quint64 id = d_->source->request(d_->forShownBranch(message), channel);
   d_->pending[id] = {context, std::move(answer), std::move(progressed), channel};
   if (!channel.isEmpty()) d_->newestOfChannel[channel] = id;
   return true;
@@ -28,7 +28,7 @@ bool Session::asking(const QString& channel) const {
 
 void Session::send(const protocol::Request& message) {
   request(message, this, [this](const protocol::Reply& reply) {
-    // That the session ended is told otherwise.
+    // The end of the session is reported otherwise.
     if (const auto* failure = protocol::get_if<protocol::Failure>(&reply); failure && d_->live)
       emit failed(QString::fromStdString(failure->reason));
   });
@@ -37,7 +37,7 @@ void Session::send(const protocol::Request& message) {
 protocol::Failure Session::failureOf(const protocol::Reply& reply) {
   if (const auto* failure = protocol::get_if<protocol::Failure>(&reply)) return *failure;
   const char* type = protocol::visit([](const auto& message) { return message.type; }, reply);
-  return {std::string("The session's answer does not fit: ") + type + ".", "bad_answer"};
+  return {std::string("The session's answer is malformed: ") + type + ".", "bad_answer"};
 }
 
 Session::Private::Pending Session::Private::takePending(quint64 request) {
@@ -53,7 +53,7 @@ void Session::Private::answer(quint64 request, const protocol::Reply& reply) {
   if (const auto* progress = protocol::get_if<protocol::Progress>(&reply)) {
     const auto found = pending.find(request);
     if (found == pending.end()) return;
-    const Pending asked = found->second;  // whoever is told may ask anew
+    const Pending asked = found->second;  // the receiver may send a new request
     if (asked.context && asked.progressed) asked.progressed(*progress);
     return;
   }

@@ -22,7 +22,7 @@ class Source : public QObject {
 
  signals:
   void connectedChanged(bool connected);
-  /// The session refused the handshake or sent bytes that are no message: a sentence for the user.
+  /// The session refused the handshake or sent bytes that are not a message: a sentence for the user.
   void refused(const QString& reason);
   /// `request` 0: sent unasked (Status).
   void received(quint64 request, const protocol::Reply& reply);

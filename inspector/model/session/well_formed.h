@@ -1,4 +1,4 @@
-// Whether the lists of an answer belong together: views index one by the other.
+// Whether the lists of an answer match: views index one by the other.
 #pragma once
 
 #include "engine/protocol/messages.h"
@@ -10,13 +10,13 @@ bool wellFormed(const Answer&) {
   return true;
 }
 bool wellFormed(const protocol::ProfileTrack& track);
-bool wellFormed(const protocol::ProfileFlame& flame);  ///< parents stand before their children
+bool wellFormed(const protocol::ProfileFlame& flame);  ///< parents come before their children
 bool wellFormed(const protocol::ProfileSteps& steps);
 bool wellFormed(const protocol::MemoryCurve& curve);
 bool wellFormed(const protocol::HealthCurve& curve);
 
-/// What is told of an answer that is not.
-inline const protocol::Failure ill_formed{"The session's answer does not fit: its lists do not go together.",
+/// The failure of an answer that is not.
+inline const protocol::Failure ill_formed{"The session's answer is malformed: its lists do not match.",
                                           "bad_answer"};
 
 }  // namespace tapedeck::inspector

@@ -145,7 +145,7 @@ QString OddValues::sentence() const {
                             .arg(countText(static_cast<quint64>(odd_)), values(total_))
                       : QStringLiteral("no NaN or infinity in %1").arg(values(total_ - unknown_));
   if (unknown_)
-    text += QStringLiteral(", %1 could not be had").arg(countText(static_cast<quint64>(unknown_)));
+    text += QStringLiteral(", %1 could not be computed").arg(countText(static_cast<quint64>(unknown_)));
   return text;
 }
 

@@ -12,13 +12,13 @@
 namespace tapedeck::inspector {
 
 /// Asks the session for one value's statistics after the other, when the user wants to know: a value that is
-/// not kept is computed anew for that, which takes its time.
+/// not held is recomputed for that, which takes time.
 class OddValues : public QObject {
   Q_OBJECT
  public:
   explicit OddValues(Session* session, QObject* parent = nullptr);
 
-  /// Looks at what all nodes of the graph have made. What was looked at before is known.
+  /// Checks the results of all nodes of the graph. Results that were checked before are known.
   void check(const TapeGraph& graph);
   void stop();
   bool running() const { return !waiting_.empty() || asked_; }
@@ -29,7 +29,7 @@ class OddValues : public QObject {
 
  signals:
   void oddChanged();  ///< another node is known to be odd
-  void progressed();  ///< the sentence is another one
+  void progressed();  ///< the sentence changed
   void ended();
 
  private:

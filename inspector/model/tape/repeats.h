@@ -1,4 +1,4 @@
-// What repeats in a row of numbers.
+// Repeated blocks in a sequence of numbers.
 #pragma once
 
 #include <atomic>

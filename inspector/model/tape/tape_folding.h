@@ -23,8 +23,8 @@ struct Folding {
 
 struct FoldedTape {
   TapeGraph graph;
-  /// By node of `graph`: the key of the innermost open group that it stands in; empty: none. A fold stands in
-  /// the group around its own.
+  /// By node of `graph`: the key of the innermost open group that it is in; empty: none. A fold is in the
+  /// group around its own.
   std::vector<QString> around;
   std::vector<int> shown;  ///< by node of the whole graph: the node that shows it; -1: none
   int folds = 0;           ///< groups that are folded

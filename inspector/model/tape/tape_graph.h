@@ -1,4 +1,4 @@
-// The tape at the cursor as plain data: ops forward, VJPs backward, leaves, and the tensors that run between
+// The tape at the cursor as plain data: ops forward, VJPs backward, leaves, and the tensors that flow between
 // them.
 #pragma once
 
@@ -20,7 +20,7 @@ enum class NodeKind {
   vjp,       ///< one VJP; attached to the forward op `forward`
   variable,  ///< leaf with a name
   constant,  ///< leaf without one
-  more       ///< stands for ops of the tape that are not shown; first or last of the nodes
+  more       ///< represents ops of the tape that are not shown; first or last of the nodes
 };
 
 struct GraphNode {
@@ -117,8 +117,8 @@ class TapeGraphModel : public QObject {
   ~TapeGraphModel() override;
   const TapeGraph& graph() const;
   Session* session() const;
-  bool loading() const;     ///< the graph at the cursor is on its way
-  QString problem() const;  ///< a sentence where the session could not tell; else empty
+  bool loading() const;     ///< the graph at the cursor is being fetched
+  QString problem() const;  ///< a sentence where the session had no answer; else empty
   /// Of a long tape: the part around that record, until the cursor moves.
   void showAround(RecordNumber record);
 

@@ -22,7 +22,7 @@ class TapeGraphBuilder : public QObject {
   Q_OBJECT
  public:
   explicit TapeGraphBuilder(QObject* parent = nullptr);
-  ~TapeGraphBuilder() override;  ///< leaves what is under way to itself, and waits for nothing
+  ~TapeGraphBuilder() override;  ///< abandons the job under way, and does not wait
 
   /// Few records are made into a graph at once; of many the graph comes later. While one is being made, only
   /// the newest request behind it is kept.

@@ -57,7 +57,7 @@ struct TapeGraphModel::Private {
     problem.clear();
   }
 
-  /// The tape of a record, or of what it runs inside of; 0: none. Only what is here is looked at.
+  /// The tape of a record, or of what it runs inside of; 0: none. Only fetched records are examined.
   quint64 tapeOf(const Record* record) const {
     while (record && !record->tape && record->parent) record = session->cachedRecord(record->parent);
     return record ? record->tape : 0;
@@ -220,10 +220,10 @@ struct TapeGraphModel::Private {
     return cursor >= session->recordCount() ? Moment::now : Moment::cursorBegan;
   }
 
-  /// With the values of what is looked at: the branch's, say.
-  std::vector<Record> looked(std::vector<Record> shown) const {
+  /// With the values of what is shown: the branch's, for instance.
+  std::vector<Record> withShownPreviews(std::vector<Record> shown) const {
     if (session->look().elsewhere())
-      for (Record& record : shown) record = session->looked(std::move(record));
+      for (Record& record : shown) record = session->withShownPreviews(std::move(record));
     return shown;
   }
 
@@ -232,10 +232,10 @@ struct TapeGraphModel::Private {
     std::vector<Record> shown;
     for (const auto& [number, record] : records)
       if (number <= cursor) shown.push_back(record);
-    // An op on no tape, looked at in the middle of one, or one that is hidden behind its VJP.
+    // The cursor is at an op on no tape in the middle of one, or at one that is hidden behind its VJP.
     const Record* current = session->cachedRecord(cursor);
     if (current && !records.contains(cursor) && belongs(*current)) shown.push_back(*current);
-    builder.request({looked(std::move(shown)), cursor, extent, moment(cursor), tape, 0});
+    builder.request({withShownPreviews(std::move(shown)), cursor, extent, moment(cursor), tape, 0});
   }
 
   void showWindow(RecordNumber cursor) {
@@ -243,7 +243,7 @@ struct TapeGraphModel::Private {
     const RecordNumber first = cursor > window_before ? cursor - window_before : 1;
     for (RecordNumber number = first; number <= cursor; ++number)
       if (const Record* record = session->cachedRecord(number)) shown.push_back(*record);
-    builder.request({looked(std::move(shown)), cursor, {}, moment(cursor), 0, first - 1});
+    builder.request({withShownPreviews(std::move(shown)), cursor, {}, moment(cursor), 0, first - 1});
   }
 
   void showNothing() {
@@ -280,7 +280,7 @@ struct TapeGraphModel::Private {
     records.clear();
     extent = {};
     if (answer.before || answer.after) extent = {answer.before, answer.after, answer.ops, answer.vjps};
-    if (isPart() && limit > opsOf(tape)) {  // nobody knew how long it is
+    if (isPart() && limit > opsOf(tape)) {  // its length was not known
       last = around = 0;
       return schedule();
     }

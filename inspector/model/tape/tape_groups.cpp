@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr int least_single = 4;    ///< times that one op of a line must come to be a repeat
-constexpr int least_times = 3;     ///< of calls, and of turns of several ops
+constexpr int least_times = 3;     ///< of calls, and of iterations of several ops
 constexpr int deepest_group = 64;  ///< what is deeper stays in the group around it
 
 bool isOfTree(const GraphNode& node) {

@@ -13,14 +13,14 @@ namespace tapedeck::inspector {
 struct TapeGroup {
   enum class Kind {
     scope,     ///< the ops of a name scope or layer that ran one after the other: one call
-    repeat,    ///< equal calls, or turns of a loop, one after the other
-    iteration  ///< one turn of a loop
+    repeat,    ///< equal calls, or iterations of a loop, one after the other
+    iteration  ///< one iteration of a loop
   };
   Kind kind = Kind::scope;
   /// Names its place in the program: the same in every step of a training.
   QString key;
   QString title;  ///< "block_1", "block × 8", "lines 4–6 × 12", "iteration 3"
-  QString scope;  ///< that it stands in: "network"
+  QString scope;  ///< that it is in: "network"
   int parent = -1;
   int depth = 0;  ///< number of groups around it
   int items = 0;  ///< groups and ops directly in it: what opening it shows

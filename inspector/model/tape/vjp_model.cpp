@@ -195,8 +195,8 @@ struct VjpModel::Private {
     values.removeIf([&](QHash<TensorId, VjpValue>::iterator one) { return !kept.contains(one.key()); });
   }
 
-  /// The values of a branch, or of the original, where others were looked at.
-  void lookAgain() {
+  /// The values of a branch, or of the original, where others were shown.
+  void updateLook() {
     const bool same = look.sameValues(session->look());
     look = session->look();
     if (same) return;
@@ -259,7 +259,7 @@ struct VjpModel::Private {
     if (value == values.end()) return;
     if (tile.rows < 0 || tile.columns < 0 || tile.rows > 4096 || tile.columns > 4096 ||
         static_cast<std::int64_t>(tile.values.size()) != tile.rows * tile.columns)
-      return fail(id, {"The session's answer does not fit.", "bad_answer"});
+      return fail(id, {"The session's answer is malformed.", "bad_answer"});
     value->tile = tile;
     value->problem.clear();
     if (value->small) measure(*value);
@@ -278,7 +278,7 @@ struct VjpModel::Private {
     if (!element || !parts.vjp || element->contribution >= static_cast<int>(parts.contributions.size()))
       return;
     if (session->look().elsewhere()) {
-      termsProblem = QStringLiteral("The terms are known of the original: look at that to see them.");
+      termsProblem = QStringLiteral("The terms are known only for the original: switch to it to see them.");
       emit q->termsChanged();
       return;
     }
@@ -342,7 +342,7 @@ VjpModel::VjpModel(Session* session, QObject* parent) : QObject(parent), d_(std:
     if (d_->concerns(first, last)) d_->ask();
   });
   connect(session, &Session::statusChanged, this, [this] { d_->noticeComplete(); });
-  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
+  connect(session, &Session::lookChanged, this, [this] { d_->updateLook(); });
   connect(session, &Session::cleared, this, [this] { d_->clear(); });
   d_->notice();
 }
@@ -433,7 +433,7 @@ std::optional<qint64> VjpModel::elementAt(int contribution, const QString& index
     qint64 at = places[axis].trimmed().toLongLong(&whole);
     if (at < 0) at += extent;
     if (!whole || at < 0 || at >= extent) {
-      *wrong = QStringLiteral("%1 is no place on an axis of %2").arg(places[axis].trimmed()).arg(extent);
+      *wrong = QStringLiteral("%1 is not an index on an axis of %2").arg(places[axis].trimmed()).arg(extent);
       return std::nullopt;
     }
     element = element * extent + at;

@@ -29,18 +29,18 @@ class VjpModel : public QObject {
   ~VjpModel() override;
   Session* session() const;
 
-  /// Somebody looks at it.
+  /// The panel is visible.
   void setActive(bool active);
 
-  /// Some playback has been at the cursor: there is something to show from now on.
+  /// A playback was at the cursor once: the panel has something to show from then on.
   bool seen() const;
-  /// Without `forward` and `sum` nothing is there; then problem() says why.
+  /// Without `forward` and `sum` there is nothing to show; then problem() says why.
   const protocol::VjpParts& parts() const;
   QString problem() const;
   /// Where the program is stopped at the cursor, as this gradient is complete; else nullptr.
   const protocol::CompleteGradient* complete() const;
-  /// The VJP has not run, and what will come out of it was not asked to be seen: its values are not fetched,
-  /// so that a user can foresee them alone.
+  /// The VJP has not run, and the user has not revealed its results: they are not fetched, so that the user
+  /// can work them out first.
   bool hidesResults() const;
   /// nullptr: not asked for yet. `tensor`: one of parts(), or the complete gradient.
   const VjpValue* value(TensorId tensor) const;
@@ -53,14 +53,14 @@ class VjpModel : public QObject {
   };
   std::optional<Element> element() const;
   const protocol::ElementTerms* terms() const;  ///< nullptr: none, or not here yet
-  QString termsProblem() const;                 ///< why there are none, or what is being done; empty: nothing
+  QString termsProblem() const;                 ///< why there are none, or the progress; empty: neither
 
   /// The element of this index in its contribution: "2, 3", "[2,3]"; for a sentence that says what is wrong
   /// with the text the element is nothing.
   std::optional<qint64> elementAt(int contribution, const QString& index, QString* wrong) const;
 
  public slots:
-  /// What will come out of this VJP, before it runs; the next one hides it again.
+  /// Reveals the results of this VJP before it runs; the next one hides its own again.
   void showResults();
   /// Of the contribution in this place of parts(), whose values are shown then, too; out of range: ignored.
   void explain(int contribution, qint64 element);

@@ -73,7 +73,7 @@ void ElementFinder::find(Sought sought) {
   const bool asked = model_->session()->request<protocol::FoundElement>(
       request, this, [this, sought](const protocol::FoundElement& answer) { take(answer, sought); },
       [this](const protocol::Failure& failure) {
-        emit told(failure.code == "ended" ? QStringLiteral("The session ended before it had looked.")
+        emit told(failure.code == "ended" ? QStringLiteral("The session ended before the search finished.")
                                           : QString::fromStdString(failure.reason));
         emit lookingChanged();
       },
@@ -84,7 +84,7 @@ void ElementFinder::find(Sought sought) {
                         .arg(soughtText(sought, false), countText(progress.done), countText(progress.total)));
       });
   if (!asked)
-    emit told(QStringLiteral("The session has ended: nothing can look through these values any more."));
+    emit told(QStringLiteral("The session has ended: these values can no longer be searched."));
   else
     emit told(
         QStringLiteral("Looking for %1%2 among %3 elements …")
@@ -106,7 +106,7 @@ void ElementFinder::take(const protocol::FoundElement& answer, Sought sought) {
     return;
   }
   if (answer.index.size() != tensor->shape.size()) {
-    emit told(QStringLiteral("The session's answer does not fit: %1 indices for %2 axes.")
+    emit told(QStringLiteral("The session's answer is malformed: %1 indices for %2 axes.")
                   .arg(answer.index.size())
                   .arg(tensor->shape.size()));
     return;
@@ -124,7 +124,7 @@ void ElementFinder::take(const protocol::FoundElement& answer, Sought sought) {
                              isComplexDtype(tensor->dtype) ? std::string("float64") : tensor->dtype));
   text += QStringLiteral(" at %1").arg(foundPlaceText(answer.index));
   text += answer.alike == 1 ? QStringLiteral(", the only one.")
-                            : QStringLiteral(", %1 of %2 alike: press again for the next.")
+                            : QStringLiteral(", %1 of %2 equal ones: press again for the next.")
                                   .arg(countText(answer.rank), countText(answer.alike));
   emit found(answer.index);
   emit told(text);

@@ -1,5 +1,4 @@
-// Looks for the elements of the shown tensor that one wants to see: NaN, infinities, extremes. The session
-// does it, where the values are.
+// Searches the shown tensor for NaN, infinities and extremes. The session does it, where the values are.
 #pragma once
 
 #include "inspector/model/tensor/tensor_model.h"
@@ -14,14 +13,13 @@ class ElementFinder : public QObject {
   bool looking() const;
 
  public slots:
-  /// The first one; where the same was found last, the next that is as well what was sought, and behind the
-  /// last one the first again.
+  /// The first one; where the last search found one of the same kind, the next, wrapping around at the end.
   void find(tapedeck::protocol::Sought sought);
   void stop();
 
  signals:
   void found(const std::vector<std::int64_t>& element);
-  /// "Maximum 9.0 at [0, 4]: 1 of 2 alike", "No NaN among 12 elements", or why there is no answer.
+  /// "Maximum 9.0 at [0, 4], 1 of 2 equal ones", "No NaN among 12 elements", or why there is no answer.
   void told(const QString& sentence);
   void lookingChanged();
 

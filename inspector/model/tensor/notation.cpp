@@ -64,8 +64,8 @@ Notation Notation::ofSteps(double largest, double step) {
 }
 
 QString Notation::text(double value) const {
-  if (std::isnan(value)) return QStringLiteral("NaN");
-  if (std::isinf(value)) return value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
+  if (std::isnan(value)) return QStringLiteral("nan");
+  if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
   if (!exponent) {
     QString plain = QString::number(value, 'f', decimals);
     // A place on an axis beside zero is no negative zero.

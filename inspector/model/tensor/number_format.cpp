@@ -9,8 +9,8 @@ namespace tapedeck::inspector {
 namespace {
 
 QString unusual(double value) {
-  if (std::isnan(value)) return QStringLiteral("NaN");
-  return value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
+  if (std::isnan(value)) return QStringLiteral("nan");
+  return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
 }
 
 template <class T>

@@ -70,7 +70,7 @@ PictureLayout checked(ImageGrid grid) {
   if (values > most_image_values)
     return {{},
             (grid.together() == 1
-                 ? QStringLiteral("%1 values for one image are too many to stand side by side: at most %2.")
+                 ? QStringLiteral("%1 values are too many for one image: at most %2.")
                  : QStringLiteral("%1 values of images that lie within each other are too many: at most %2."))
                 .arg(countText(static_cast<quint64>(values)), countText(most_image_values))};
   return {std::move(grid), {}};

@@ -1,5 +1,5 @@
 // Tensors of three to six axes as images side by side: which axes are images, which are colours, and which
-// say where an image stands.
+// give the image's place.
 #pragma once
 
 #include <QString>
@@ -17,12 +17,12 @@ enum class PictureKind {
   filters     ///< height, width, inputs, outputs
 };
 
-/// What the shape alone says; automatic is never the answer.
+/// The kind that the shape alone suggests; never automatic.
 PictureKind pictureOf(const std::vector<std::int64_t>& shape);
 
 struct PictureLayout {
   std::optional<ImageGrid> grid;  ///< none: a slice
-  QString problem;  ///< why this kind cannot be had with this shape, a sentence; then there is no grid
+  QString problem;  ///< why this shape can't be shown in this way, a sentence; then there is no grid
 };
 
 /// `rowAxis`, `columnAxis`: those that tiles show.

@@ -59,7 +59,7 @@ void PinsModel::pin(const TensorChip& chip) {
         // What it kept until it ended was pinned to the end.
         if (failure.code != "ended") refuse(tensor, QString::fromStdString(failure.reason));
       });
-  if (!asked) refuse(tensor, QStringLiteral("The session has ended: it keeps no more values."));
+  if (!asked) refuse(tensor, QStringLiteral("The session has ended: it can't keep any more values."));
 }
 
 void PinsModel::unpin(TensorId tensor) {

@@ -1,5 +1,4 @@
-// The values that the user had kept: they stay whatever the recorder must drop, and can be shown from
-// anywhere.
+// The values that the user pinned: the recorder never drops them, and they can be shown from anywhere.
 #pragma once
 
 #include <QObject>
@@ -13,11 +12,11 @@ namespace tapedeck::inspector {
 struct Pin {
   TensorChip chip;  ///< where it was pinned: which tensor, and of which record
   QString name;     ///< as users know it: "W:0", "matmul"
-  QString text;     ///< the same with what tells it apart: "W:0 · 784×10 · op 1,204"
+  QString text;     ///< the same with what distinguishes it: "W:0 · 784×10 · op 1,204"
 };
 
-/// The pins of one session, in the order in which they were made; none after it is cleared. What it holds is
-/// what was asked for; where the session can't keep a value its pin goes again, and refused() says why.
+/// The pins of one session, in the order in which they were made; none after it is cleared. It adds a
+/// pin at once; where the session can't keep the value, it removes the pin, and refused() says why.
 class PinsModel : public QObject {
   Q_OBJECT
  public:

@@ -40,8 +40,8 @@ std::vector<std::int64_t> readSizes(const QString& text, QString* error) {
   std::vector<std::int64_t> sizes;
   for (const QString& word : words) {
     if (!number.match(word).hasMatch()) {
-      *error =
-          QStringLiteral("“%1” is no shape: write sizes like 28×28×196 or (28, 28, -1)").arg(text.trimmed());
+      *error = QStringLiteral("“%1” is not a shape: write sizes like 28×28×196 or (28, 28, -1)")
+                   .arg(text.trimmed());
       return {};
     }
     sizes.push_back(word.toLongLong());
@@ -79,7 +79,7 @@ Reshape checkSizes(std::vector<std::int64_t> sizes, const std::vector<std::int64
     others.erase(others.begin() + open);
     const std::int64_t known = elementCount(others);
     if (known <= 0 || total % known != 0)
-      return fail(QStringLiteral("%1, which is no multiple of %2")
+      return fail(QStringLiteral("%1, which is not a multiple of %2")
                       .arg(elementsText(shape),
                            known < 0 ? shapeText(others) : countText(static_cast<quint64>(known))));
     sizes[static_cast<std::size_t>(open)] = total / known;
@@ -99,7 +99,8 @@ Reshape checkSizes(std::vector<std::int64_t> sizes, const std::vector<std::int64
 Reshape parseReshape(const QString& text, const std::vector<std::int64_t>& shape) {
   if (text.trimmed().isEmpty()) return {};
   if (elementCount(shape) < 0) return fail(QStringLiteral("%1 can't be reshaped").arg(shapeText(shape)));
-  if (text.size() > max_text) return fail(QStringLiteral("%1 characters are no shape").arg(text.size()));
+  if (text.size() > max_text)
+    return fail(QStringLiteral("%1 characters are too many for a shape").arg(text.size()));
   QString error;
   std::vector<std::int64_t> sizes = readSizes(text, &error);
   if (!error.isEmpty()) return fail(error);

@@ -83,10 +83,11 @@ QString unavailableText(const TensorChip& chip, const Record* record) {
     return QStringLiteral("%1 had no value yet.").arg(QString::fromStdString(chip.info.name));
   const QString op = record ? QString::fromStdString(record->op) : QStringLiteral("the op");
   if (record && record->state == RecordState::pending)
-    return chip.role == TensorRole::output ? QStringLiteral("Not made yet: %1 waits at the gate.").arg(op)
-                                           : QStringLiteral("None: no gradient arrived here.");
+    return chip.role == TensorRole::output
+               ? QStringLiteral("Not computed yet: %1 is waiting at the gate.").arg(op)
+               : QStringLiteral("None: no gradient arrived here.");
   if (record && record->state == RecordState::running)
-    return QStringLiteral("Not made yet: %1 is running.").arg(op);
+    return QStringLiteral("Not computed yet: %1 is running.").arg(op);
   if (record && record->state == RecordState::failed)
     return QStringLiteral("%1 failed: %2").arg(op, QString::fromStdString(record->error));
   return QStringLiteral("None: this input of %1 has no gradient.").arg(op);

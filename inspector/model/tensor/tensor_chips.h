@@ -1,4 +1,4 @@
-// The strip above the tensor: what can be looked at with the cursor where it is, and what is shown first.
+// The strip above the tensor: the tensors that can be shown at the cursor, and which is shown first.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct ChipChoice {
 std::vector<TensorChip> tensorChips(const protocol::Record& cursor, const protocol::Record* justRan);
 
 /// Index of the chip to show; -1: none. `sticky`: what the user picked before. `stepped`: `justRan` ran in a
-/// step that led here, so its output is the news.
+/// step that led here, so its output is what is new.
 int chooseChip(const std::vector<TensorChip>& chips, const std::optional<ChipChoice>& sticky, bool stepped);
 
 /// Why a chip has nothing to show; empty where it has.

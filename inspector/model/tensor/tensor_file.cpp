@@ -105,7 +105,7 @@ QString stringProblem(const protocol::Tile& tile, std::size_t i, const QString& 
         .arg(place)
         .arg(tile.values[i], 0, 'f', 0)
         .arg(most_string_bytes);
-  return QStringLiteral("What the session says of the element at %1 is no string: %2")
+  return QStringLiteral("The session's value for the element at %1 is not a string: %2")
       .arg(place, QString::fromStdString(tile.exact.empty() ? std::string() : tile.exact[i]));
 }
 
@@ -331,7 +331,7 @@ FilePart filePart(const TensorFileShape& tensor, TensorFileKind kind, const prot
               ? QStringLiteral("The string at %1 is not text in UTF-8: save it as .npy.").arg(where)
               : QStringLiteral("The string at %1 ends in a zero byte, which NumPy would drop.").arg(where)};
     return {{},
-            QStringLiteral("What the session says of the element at %1 is no %2.")
+            QStringLiteral("The session's value for the element at %1 is not of type %2.")
                 .arg(where, QString::fromStdString(tensor.dtype))};
   }
   return part;
@@ -343,7 +343,7 @@ Literal numpyLiteral(const protocol::Tile& tile, const std::vector<std::int64_t>
       const QString where = fileElementText(shape, static_cast<std::int64_t>(i));
       if (tile.dtype == "string") return {{}, stringProblem(tile, i, where)};
       return {{},
-              QStringLiteral("What the session says of the element at %1 is no %2.")
+              QStringLiteral("The session's value for the element at %1 is not of type %2.")
                   .arg(where, QString::fromStdString(tile.dtype))};
     }
   const QString begin = QStringLiteral("np.array(");

@@ -11,7 +11,7 @@ namespace tapedeck::inspector {
 
 enum class TensorFileKind { npy, csv };
 
-/// A tile of strings has no more than so many bytes of each.
+/// A tile of strings has at most this many bytes of each.
 constexpr std::int64_t most_string_bytes = 60;
 
 /// Of a tensor, whose values come in tiles of a single row, in row-major order.
@@ -34,7 +34,7 @@ struct FilePart {
 FilePart filePart(const TensorFileShape& tensor, TensorFileKind kind, const protocol::Tile& tile,
                   std::int64_t first);
 
-/// "np.array([[1.0, nan]], dtype=np.float32)", with np.nan and np.inf, as one pastes it into a program: of a
+/// "np.array([[1.0, nan]], dtype=np.float32)", with np.nan and np.inf, to be pasted into a program: of a
 /// tile with all values of `shape` in row-major order.
 struct Literal {
   QString text;
@@ -42,9 +42,9 @@ struct Literal {
 };
 Literal numpyLiteral(const protocol::Tile& tile, const std::vector<std::int64_t>& shape);
 
-/// Of "3.0-4.0j", "nan+infj"; `single`: a complex64. Nothing where it is no complex number.
+/// Of "3.0-4.0j", "nan+infj"; `single`: a complex64. Nothing where it is not a complex number.
 std::optional<std::complex<double>> complexOf(const std::string& text, bool single = false);
-/// Of b'a\xff'. Nothing where it is no bytes literal, or one of which a part is left out.
+/// Of b'a\xff'. Nothing where it is not a bytes literal, or a truncated one.
 std::optional<std::string> bytesOf(const std::string& literal);
 
 }  // namespace tapedeck::inspector

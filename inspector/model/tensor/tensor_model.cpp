@@ -71,7 +71,7 @@ void TensorModel::Private::update() {
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
   chips = std::move(next);
   showChip(chosen);
-  if (record || !cursor || shown.id) return;  // a pinned tensor is shown all the same
+  if (record || !cursor || shown.id) return;  // a pinned tensor is still shown
   problem = notFetchedText(cursor);
   emit q->tileChanged();
 }
@@ -274,8 +274,8 @@ TensorModel::TensorModel(Session* session, QObject* parent)
     if (!live) d_->update();
     emit tileChanged();
   });
-  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
-  connect(session, &Session::statusChanged, this, [this] { d_->fetchAnew(); });
+  connect(session, &Session::lookChanged, this, [this] { d_->updateLook(); });
+  connect(session, &Session::statusChanged, this, [this] { d_->refetch(); });
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
     d_->extra.reset();

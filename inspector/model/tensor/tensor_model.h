@@ -1,4 +1,4 @@
-// The tensor that is looked at: which one, how it is laid out, the part of its values that is visible,
+// The tensor that is shown: which one, how it is laid out, the part of its values that is visible,
 // statistics.
 #pragma once
 
@@ -65,22 +65,23 @@ class TensorModel : public QObject {
   std::vector<std::int64_t> slice() const;         ///< one per axis of shape(): index, or -1 for a shown axis
   std::optional<ImageGrid> images() const;         ///< set: the values are shown as images
   PictureKind picture() const;                     ///< what was chosen for tensors of this shape
-  QString pictureProblem(PictureKind kind) const;  ///< why it cannot be had now; empty: it can
-  /// What tells this tensor from others in the user's eyes, and stays when the program comes by there again:
-  /// its name, or the line and the op that made it.
+  QString pictureProblem(PictureKind kind) const;  ///< why it is not available now; empty: it is
+  /// Identifies this tensor for the user, also when the program makes it again: its name, or the line and the
+  /// op that made it.
   QString identity() const;
   std::int64_t totalRows() const;  ///< of the slice; 1 where there are no rows; 0 with nothing shown
   std::int64_t totalColumns() const;
 
-  /// What came for the shown tensor and layout; nullptr: not here yet. While a new window of the same layout
-  /// is on its way the older tile stays.
+  /// The values of the shown tensor and layout; nullptr: not here yet. While a new window of the same layout
+  /// is being fetched, the older tile stays.
   const protocol::Tile* tile() const;
   protocol::CellValue tileCells() const;  ///< what a cell of the tile shows of its elements
   const ImageTile* imageTile() const;
   const protocol::Statistics* statistics() const;
-  QString statisticsProblem() const;  ///< why there are none, for the user; empty: they are here or come
+  QString statisticsProblem()
+      const;  ///< why there are none, for the user; empty: they are here or being fetched
   bool loading() const;
-  /// How far the session has come with recomputing the values, for the user; empty: nothing to tell.
+  /// The progress of recomputing the values, for the user; empty: none.
   QString progress() const;
   QString problem() const;  ///< why there are no values ("gone", not made yet, …), for the user; else empty
 

@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 
 constexpr std::int64_t max_tile_cells = 262'144;
 
-/// Cells that stand for `elements`, `step` each.
+/// The number of cells for `elements`, `step` each.
 inline std::int64_t cellsOf(std::int64_t elements, std::int64_t step) {
   return (elements + step - 1) / step;
 }
@@ -28,7 +28,7 @@ struct TensorModel::Private {
   std::optional<TensorChip> extra;         ///< what showTensor() was given
   /// That `extra` has a name in the user's program, and of which moment it is.
   struct Named {
-    bool variable = false;  ///< whose value the tab shows at whatever moment the cursor stands
+    bool variable = false;  ///< whose value the tab shows at the cursor's moment
     RecordNumber at = 0;    ///< before that record it had the name
     TensorId version = 0;   ///< any of the variable's values
   };
@@ -85,9 +85,9 @@ struct TensorModel::Private {
   void clampWindow();
   // ---- its values
   BranchLook look;           ///< whose they are
-  void lookAgain();          ///< those of the branch, or of the original, where others were looked at
+  void updateLook();         ///< those of the branch, or of the original, where others were shown
   bool replayOnCpu = false;  ///< as the session last said
-  void fetchAnew();          ///< where values that are computed again now come from another device
+  void refetch();            ///< where values that are computed again now come from another device
   void want(bool alsoStatistics);
   void ask();
   void askTile();

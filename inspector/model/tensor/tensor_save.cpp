@@ -157,7 +157,7 @@ void TensorSave::ask() {
         const auto size = static_cast<std::int64_t>(tile.values.size());
         if (size != wanted || (!tile.exact.empty() && tile.exact.size() != tile.values.size()))
           return end(
-              QStringLiteral("The session's answer does not fit: %1 values of %2.").arg(size).arg(wanted));
+              QStringLiteral("The session's answer is malformed: %1 values of %2.").arg(size).arg(wanted));
         const std::int64_t first = std::exchange(job_->next, job_->next + size);
         QMetaObject::invokeMethod(writer_, [this, writer = writer_, tile, first, number = job_->number] {
           const QString error = writer->write(tile, first);

@@ -1,5 +1,5 @@
 // Writes the shown tensor into a file, in pieces as the session gives them. The file is replaced when all of
-// it is written, else it stays as it was.
+// it is written, else it is unchanged.
 #pragma once
 
 #include <QObject>
@@ -20,13 +20,13 @@ class TensorSave : public QObject {
   bool saving() const;
 
  public slots:
-  /// By the path's suffix: .csv, else .npy. Another one that is under way is given up.
+  /// By the path's suffix: .csv, else .npy. Another one that is under way is cancelled.
   void start(const QString& path);
   void stop();
 
  signals:
-  void told(const QString& sentence);  ///< how far it is
-  /// `error` empty: the file is there; `note`: what its dtype could not say.
+  void told(const QString& sentence);  ///< its progress
+  /// `error` empty: the file is there; `note`: what its dtype could not express.
   void finished(const QString& path, const QString& note, const QString& error);
   void savingChanged();
 

@@ -16,7 +16,7 @@ void fillImages(ImageTile& images, const protocol::Tile& answer) {
   const ImageGrid& grid = images.grid;
   const std::int64_t pixels = grid.rows * grid.columns, channels = grid.channels(),
                      together = grid.together(), behind = grid.depth / grid.between;
-  /// Where a channel of an image's pixel stands in its row of the matrix.
+  /// The position of a channel of an image's pixel in its row of the matrix.
   const auto placeOf = [&](std::int64_t pixel, std::int64_t image, std::int64_t channel) {
     const std::int64_t row = pixel / grid.columns, column = pixel % grid.columns, own = image % together;
     return ((row * grid.between + own / behind) * grid.columns + column) * behind + own % behind + channel;
@@ -40,7 +40,7 @@ void TensorModel::Private::dropRequests() {
   session->drop(statistics_channel);
 }
 
-void TensorModel::Private::lookAgain() {
+void TensorModel::Private::updateLook() {
   const bool same = look.sameValues(session->look());
   look = session->look();
   if (same || shown.id == 0) return;
@@ -55,7 +55,7 @@ void TensorModel::Private::lookAgain() {
   emit q->statisticsChanged();
 }
 
-void TensorModel::Private::fetchAnew() {
+void TensorModel::Private::refetch() {
   const bool now = session->status().replay_on_cpu;
   if (std::exchange(replayOnCpu, now) != now && shown.id) want(true);
 }
@@ -174,7 +174,7 @@ void TensorModel::Private::takeFailure(const protocol::Failure& failure) {
 
 void TensorModel::Private::takeTile(const protocol::Tile& answer) {
   if (!fits(answer)) {
-    takeFailure({QStringLiteral("The session's answer does not fit: %1 values for %2×%3.")
+    takeFailure({QStringLiteral("The session's answer is malformed: %1 values for %2×%3.")
                      .arg(answer.values.size())
                      .arg(answer.rows)
                      .arg(answer.columns)

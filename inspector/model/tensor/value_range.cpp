@@ -21,15 +21,15 @@ TypedRange parseRange(const QString& text) {
     range = {ends.captured(1).toDouble(), ends.captured(2).toDouble()};
   } else {
     return {{},
-            QStringLiteral("“%1” is no range of colours: type two numbers, as in “-1 … 2.5”, or “±3”.")
+            QStringLiteral("“%1” is not a range of colours: type two numbers, as in “-1 … 2.5”, or “±3”.")
                 .arg(typed)};
   }
   if (!std::isfinite(range.low) || !std::isfinite(range.high))
-    return {{}, QStringLiteral("“%1” is no range of colours: a number in it is too large.").arg(typed)};
+    return {{}, QStringLiteral("“%1” is not a range of colours: a number in it is too large.").arg(typed)};
   if (!(range.low < range.high))
-    return {
-        {},
-        QStringLiteral("“%1” is no range of colours: the second number must be the larger one.").arg(typed)};
+    return {{},
+            QStringLiteral("“%1” is not a range of colours: the second number must be the larger one.")
+                .arg(typed)};
   return {range, {}};
 }
 

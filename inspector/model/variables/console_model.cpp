@@ -55,7 +55,7 @@ bool ConsoleModel::evaluate(const QString& code) {
   if (running_ || text.isEmpty()) return false;
   if (!frames_->readable()) {
     emit said(Part::note, session_->live()
-                              ? QStringLiteral("A cell is running: pause it (F6), or wait for its end.")
+                              ? QStringLiteral("A cell is running: pause it (F6), or wait until it ends.")
                               : QStringLiteral("No session: it starts with the first run of a cell."));
     return false;
   }

@@ -1,4 +1,4 @@
-// A console in the frame where the program stands: what was typed, and what came of it.
+// A console in the current frame: its input and output.
 #pragma once
 
 #include <QObject>
@@ -18,7 +18,7 @@ class ConsoleModel : public QObject {
   ConsoleModel(Session* session, FramesModel* frames, QObject* parent = nullptr);
 
   bool running() const { return running_; }
-  /// What was typed before, the oldest first.
+  /// Earlier input, the oldest first.
   QStringList history() const { return history_; }
   /// False: it runs something, or there is nothing to run it in (then a part says why).
   bool evaluate(const QString& code);
@@ -32,7 +32,7 @@ class ConsoleModel : public QObject {
  signals:
   void said(tapedeck::inspector::ConsoleModel::Part part, const QString& text);
   void runningChanged();
-  /// What stands between `start` and `position` would be replaced; in code points.
+  /// The text between `start` and `position` would be replaced; in code points.
   void completed(int start, int position, const QStringList& matches);
 
  private:

@@ -36,7 +36,7 @@ bool FramesModel::readable() const {
   return session_->live() && !status.trace_file && (stop_ != 0 || !status.running_cell);
 }
 
-// A cell that ends while nobody is told (it took less time than lies between two notices) is in the count.
+// A cell that ends between two notices is in the count.
 void FramesModel::look() {
   const protocol::Status& status = session_->status();
   bool news = false;
@@ -128,8 +128,11 @@ QString FramesModel::placeText() const {
     if (!known()) return when;
     if (!noted_.noted)
       return QStringLiteral("%1: no stop was earlier, so Python's own values are those of now").arg(when);
-    return QStringLiteral("%1: Python's own values are %2%3")
-        .arg(when, notedText(), one ? QStringLiteral(", in ") + frameText(*one) : QString());
+    QString where = one ? QStringLiteral(", in ") + frameText(*one) : QString();
+    if (const QString function = unknownFunction(); !function.isEmpty())
+      where = QStringLiteral("; the locals of %1 are not known: no stop had been made there by then")
+                  .arg(function);
+    return QStringLiteral("%1: Python's own values are %2%3").arg(when, notedText(), where);
   }
   if (stop_) {
     const protocol::Frame* one = currentFrame();
@@ -138,6 +141,10 @@ QString FramesModel::placeText() const {
   if (session_->status().trace_file)
     return QStringLiteral("A trace file: no Python runs whose variables these were");
   return readable() ? QStringLiteral("No cell runs") : QStringLiteral("Running: values as they were before");
+}
+
+QString FramesModel::unknownFunction() const {
+  return moment_ && known() ? QString::fromStdString(noted_.unknown_function.value_or("")) : QString();
 }
 
 QString FramesModel::notedText() const {

@@ -1,4 +1,4 @@
-// Where the user's program stands: the call stack at a stop, and which of its frames the panels look into.
+// The call stack at a stop, and which of its frames the panels show.
 #pragma once
 
 #include <QAbstractListModel>
@@ -26,6 +26,9 @@ class FramesModel : public QAbstractListModel {
   RecordNumber moment() const { return moment_; }
   /// Of which time Python's own values are then: "as of the stop before op 210", "now". Empty: it is now.
   QString notedText() const;
+  /// The function that the moment's op ran in, where no stop was earlier in the cell's run and nothing is
+  /// known of its locals. Empty: it ran in none, or they are known.
+  QString unknownFunction() const;
   /// Variables can be asked for: the program is stopped, or no cell runs.
   bool readable() const;
   int current() const { return current_; }
@@ -52,7 +55,7 @@ class FramesModel : public QAbstractListModel {
   void touch() { emit moved(); }
 
  signals:
-  void moved();           ///< values may be others: another stop or moment, or the end of a cell
+  void moved();           ///< values may have changed: another stop or moment, or the end of a cell
   void currentChanged();  ///< another frame of the same stop
   void placeChanged();    ///< placeText(), problem() or readable()
 
@@ -68,11 +71,11 @@ class FramesModel : public QAbstractListModel {
   std::optional<std::uint64_t> cellsEnded_;  ///< when the values were announced last
   std::vector<protocol::Frame> frames_;
   std::pair<RecordNumber, RecordNumber> framesOf_;  ///< their stop and moment: while it runs they stay
-  protocol::Frames noted_;                          ///< what was told of the nearest earlier stop
+  protocol::Frames noted_;                          ///< reported of the nearest earlier stop
   int total_ = 0;
   int current_ = 0;
   QString problem_;
-  QString place_;  ///< told last
+  QString place_;  ///< last reported
 };
 
 }  // namespace tapedeck::inspector

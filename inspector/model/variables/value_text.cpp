@@ -21,13 +21,17 @@ bool showable(const protocol::ValueInfo& value) {
   return value.dtype && std::find(dtypes.begin(), dtypes.end(), *value.dtype) != dtypes.end();
 }
 
+QString asOfMark(const QString& asOf) {
+  return asOf.isEmpty() ? QString() : QStringLiteral(" · ") + asOf;
+}
+
 QString valueText(const protocol::ValueInfo& value, ValueColumn column) {
   switch (column) {
     case ValueColumn::name:
       return QString::fromStdString(value.name);
     case ValueColumn::value:
-      return QString::fromStdString((value.problem ? "(" + *value.problem + ")" : value.text) +
-                                    (value.as_of ? " · " + *value.as_of : ""));
+      return QString::fromStdString(value.problem ? "(" + *value.problem + ")" : value.text) +
+             asOfMark(QString::fromStdString(value.as_of.value_or("")));
     case ValueColumn::type:
       return QString::fromStdString(value.type);
     case ValueColumn::shape:

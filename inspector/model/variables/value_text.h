@@ -1,4 +1,4 @@
-// How a Python value stands in a table.
+// The text of a Python value in a table.
 #pragma once
 
 #include <QString>
@@ -10,6 +10,9 @@ namespace tapedeck::inspector {
 
 /// In the order in which tables show them.
 enum class ValueColumn { name, value, type, shape, dtype, device, bytes, histogram };
+
+/// What the text of a value ends with, where it is not of the moment that its scope is of: " · now".
+QString asOfMark(const QString& asOf);
 
 QString valueText(const protocol::ValueInfo& value, ValueColumn column);
 /// Numbers where the column has numbers, so that 9 comes before 10; a text without upper case else.

@@ -13,8 +13,6 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr std::uint32_t rows_at_once = 500;
-constexpr std::uint32_t histogram_bins = 24;
-constexpr int most_histograms = 4000;
 
 }  // namespace
 
@@ -110,7 +108,7 @@ void ValueTree::removeRoot(int row) {
   endRemoveRows();
 }
 
-// ---- where a node is, for the session and for people
+// ---- the path of a node, for the session and for the user
 
 protocol::ValuePlace ValueTree::placeOf(const Node* node) const {
   protocol::ValuePlace place;
@@ -286,10 +284,11 @@ void ValueTree::update(Node* node, const protocol::ValueInfo& info) {
   if (node->asked && info.items > 0) fetch(node, 0);
 }
 
-void ValueTree::updateError(Node* node, const QString& sentence) {
+void ValueTree::updateError(Node* node, const QString& sentence, const std::optional<std::string>& asOf) {
   protocol::ValueInfo info;
   info.name = node->info.name;
   info.text = sentence.toStdString();
+  info.as_of = asOf;
   update(node, info);
   node->error = true;
   emit dataChanged(indexOf(node, 0), indexOf(node, ColumnCount - 1));
@@ -298,7 +297,12 @@ void ValueTree::updateError(Node* node, const QString& sentence) {
 bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int role) {
   Node* node = nodeOf(index);
   const QString text = value.toString().trimmed();
-  if (role != Qt::EditRole || index.column() != Value || !node->info.edit || text.isEmpty()) return false;
+  if (role != Qt::EditRole || index.column() != Value || text.isEmpty()) return false;
+  if (frames_->moment()) {  // an editor that was open when the cursor went there
+    tellNotEdited(index);
+    return false;
+  }
+  if (!node->info.edit) return false;
   if (text == QString::fromStdString(*node->info.edit)) return true;
   const QString name = expressionOf(node);
   const auto refuse = [this, name](const QString& reason) {
@@ -310,7 +314,7 @@ bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int rol
         if (answer.error) return refuse(QString::fromStdString(*answer.error));
         if (answer.note) emit told(QString::fromStdString(*answer.note));
         frames_->touch();
-        if (place.isValid()) show(place);
+        if (place.isValid()) hold(place, true);
       },
       [refuse](const protocol::Failure& failure) { refuse(QString::fromStdString(failure.reason)); });
   if (!asked) refuse(QStringLiteral("there is no session."));
@@ -327,61 +331,22 @@ void ValueTree::tellNotEdited(const QModelIndex& index) {
 }
 
 void ValueTree::show(const QModelIndex& index) {
+  hold(index, false);
+}
+
+void ValueTree::hold(const QModelIndex& index, bool afterEdit) {
   const Node* node = nodeOf(index);
   if (!showable(node->info)) return;
   session_->request<protocol::HeldValue>(
       protocol::HoldValue{placeOf(node)}, this,
       [this](const protocol::HeldValue& held) { session_->pickNamed(held.tensor, held.variable); },
-      [this](const protocol::Failure& failure) {
-        if (failure.code != "cancelled") emit failed(QString::fromStdString(failure.reason));
+      [this, afterEdit](const protocol::Failure& failure) {
+        // What came of the edit has been told: that the program went on then is no news about it.
+        const bool known = failure.code == "cancelled" ||
+                           (afterEdit && (failure.code == "gone" || failure.code == "running"));
+        if (!known) emit failed(QString::fromStdString(failure.reason));
       },
       channel_ + QStringLiteral("/show"));
-}
-
-// ---- histograms: one at a time, for the rows that are painted
-
-QList<quint64> ValueTree::histogramOf(const Node& node) const {
-  if (!showable(node.info) || !node.info.shape || elementCount(*node.info.shape) < 2) return {};
-  if (!node.histogram.isEmpty()) return node.histogram;
-  const TensorId tensor = node.info.tensor.value_or(0);
-  if (const auto found = histograms_.constFind(tensor); found != histograms_.cend()) return *found;
-  const QPersistentModelIndex wanted = indexOf(&node);
-  if (!active_ || !frames_->readable() || wantedHistograms_.contains(wanted)) return {};
-  wantedHistograms_ << wanted;
-  if (wantedHistograms_.size() == 1)
-    QMetaObject::invokeMethod(
-        const_cast<ValueTree*>(this), [this] { const_cast<ValueTree*>(this)->askHistogram(); },
-        Qt::QueuedConnection);
-  return {};
-}
-
-void ValueTree::askHistogram() {
-  while (!wantedHistograms_.isEmpty() && !wantedHistograms_.first().isValid())
-    wantedHistograms_.removeFirst();
-  if (wantedHistograms_.isEmpty()) return;
-  const QPersistentModelIndex wanted = wantedHistograms_.first();
-  const auto next = [this, wanted](const QList<quint64>& bars, bool failed) {
-    wantedHistograms_.removeOne(wanted);
-    if (wanted.isValid()) {
-      Node* node = nodeOf(wanted);
-      // Nothing finite, or nobody who knows: a row without bars, which is not asked for again at each paint.
-      const QList<quint64> kept = bars.isEmpty() ? QList<quint64>{0} : bars;
-      if (histograms_.size() > most_histograms) histograms_.clear();
-      if (node->info.tensor && !failed) histograms_.insert(*node->info.tensor, kept);
-      node->histogram = kept;
-      emit dataChanged(indexOf(node, Histogram), indexOf(node, Histogram), {HistogramRole});
-    }
-    askHistogram();
-  };
-  const bool asked = session_->request<protocol::Statistics>(
-      protocol::SummarizeValue{placeOf(nodeOf(wanted)), histogram_bins}, this,
-      [next](const protocol::Statistics& answer) {
-        next(answer.finite ? QList<quint64>(answer.histogram.begin(), answer.histogram.end())
-                           : QList<quint64>(),
-             false);
-      },
-      [next](const protocol::Failure&) { next({}, true); }, channel_ + QStringLiteral("/histogram"));
-  if (!asked) wantedHistograms_.clear();
 }
 
 // ---- what views read
@@ -409,6 +374,8 @@ QVariant ValueTree::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return node.kind == More ? QStringLiteral("Double click or Enter loads more of them")
                                : plainTip(valueTip(node.info));
+    case AsOfRole:
+      return index.column() == Value ? QString::fromStdString(node.info.as_of.value_or("")) : QString();
     case HistogramRole:
       return QVariant::fromValue(index.column() == Histogram ? histogramOf(node) : QList<quint64>());
     case SortRole:

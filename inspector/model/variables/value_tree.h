@@ -1,4 +1,4 @@
-// Python values as a tree: rows that unfold into what a value has inside, fetched as they are looked at.
+// Python values as a tree: rows that unfold into a value's items, fetched as they become visible.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -7,6 +7,8 @@
 #include <QPersistentModelIndex>
 #include <QString>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "inspector/model/variables/frames_model.h"
@@ -27,7 +29,8 @@ class ValueTree : public QAbstractItemModel {
     ExpressionRole,                ///< as Python writes it; empty for groups
     CanShowRole,                   ///< values that Tensor can show
     ErrorRole,                     ///< the text is of an error
-    ChangedRole                    ///< it is another value than at the stop before
+    ChangedRole,                   ///< it differs from the value at the previous stop
+    AsOfRole                       ///< the moment that the text of a value ends with; empty: with none
   };
   enum RowKind { Group, Plain, Code, More };
 
@@ -45,17 +48,17 @@ class ValueTree : public QAbstractItemModel {
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
   Qt::ItemFlags flags(const QModelIndex& index) const override;
-  /// A new value for a row, as Python text: assigned in the session. Trouble is told by failed().
+  /// A new value for a row, as Python text: assigned in the session. failed() reports errors.
   bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;
 
-  /// Only what is in sight asks the session for anything.
+  /// Only visible rows send requests to the session.
   void setActive(bool active);
   bool active() const { return active_; }
   /// For a row of the kind More: the next page of its parent's items.
   void loadMore(const QModelIndex& index);
   /// Has the session keep the row's tensor or array, and shows it in the panels.
   void show(const QModelIndex& index);
-  /// Says why the row's value can not be edited, where that is because of the cursor's moment.
+  /// Says why the row's value can't be edited, where that is because of the cursor's moment.
   void tellNotEdited(const QModelIndex& index);
 
  signals:
@@ -71,14 +74,14 @@ class ValueTree : public QAbstractItemModel {
   FramesModel* frames() const { return frames_; }
   const QString& channel() const { return channel_; }
 
-  /// Called when values may be others, and somebody looks.
+  /// Called when values may have changed, and the tree is visible.
   virtual void refresh() = 0;
   /// Puts a node below the root.
   Node* addRoot(const protocol::ValueInfo& info, RowKind kind, int row);
   void removeRoot(int row);
   /// The node shows this from now on; what is unfolded below it is asked for anew.
   void update(Node* node, const protocol::ValueInfo& info);
-  void updateError(Node* node, const QString& sentence);
+  void updateError(Node* node, const QString& sentence, const std::optional<std::string>& asOf = {});
   void fetch(Node* node, std::uint64_t first);
   virtual QString rootExpression(const Node& root) const;
 
@@ -87,6 +90,8 @@ class ValueTree : public QAbstractItemModel {
   QString expressionOf(const Node* node) const;
   QList<quint64> histogramOf(const Node& node) const;
   void askHistogram();
+  /// `afterEdit`: what the user has just put there.
+  void hold(const QModelIndex& index, bool afterEdit);
   void giveUp(Node* node);
   void takePage(Node* node, const protocol::Variables& page);
   void mergeRows(Node* node, const protocol::Variables& page);
@@ -99,7 +104,7 @@ class ValueTree : public QAbstractItemModel {
   FramesModel* frames_;
   QString channel_;
   bool active_ = false;
-  bool stale_ = true;  ///< values changed while nobody looked
+  bool stale_ = true;  ///< values changed while it was hidden
   std::unique_ptr<Node> root_;
   mutable QList<QPersistentModelIndex> wantedHistograms_;
   mutable QHash<quint64, QList<quint64>> histograms_;  ///< by tensor
@@ -115,10 +120,10 @@ struct ValueTree::Node {
   bool asked = false;    ///< for its items, at least once
   bool changed = false;  ///< since the last stop
   bool error = false;
-  std::uint64_t total = 0;    ///< of items, as told last
+  std::uint64_t total = 0;    ///< of items, as last reported
   std::uint64_t wanted = 0;   ///< how many items are to be fetched, page by page
   std::uint64_t round = 0;    ///< of fetching its items from the first on
-  std::uint64_t reached = 0;  ///< how many this round has told, from the first on
+  std::uint64_t reached = 0;  ///< how many this round has reported, from the first on
   std::uint64_t seen = 0;     ///< in which round of its parent
   QList<quint64> histogram;   ///< of an array: it has no id
   int row() const;

@@ -40,12 +40,16 @@ void VariablesModel::showGroups() {
   const QString when = noted.isEmpty() ? QString() : QStringLiteral(" · %1").arg(noted);
   const protocol::Frame* frame = frames()->currentFrame();
   Node* locals = group(ValueScope::locals);
-  const bool wanted = frame && frame->has_locals;
+  const QString unknown = frames()->unknownFunction();
+  const bool wanted = (frame && frame->has_locals) || !unknown.isEmpty();
   if (locals && !wanted) removeRoot(0);
   if (wanted) {
     const bool added = !locals;
     if (added) locals = addGroup(ValueScope::locals, 0);
-    name(locals, QStringLiteral("Locals of %1%2").arg(QString::fromStdString(frame->function), when));
+    name(locals,
+         unknown.isEmpty()
+             ? QStringLiteral("Locals of %1%2").arg(QString::fromStdString(frame->function), when)
+             : QStringLiteral("Locals of %1 · not known: no stop had been made there by then").arg(unknown));
     if (added) fetch(locals, 0);
   }
   Node* globals = group(ValueScope::globals);

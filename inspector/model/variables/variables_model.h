@@ -1,4 +1,4 @@
-// The variables that the user's program has where it stands: a function's own, and the notebook's.
+// The variables of the current frame: a function's own, and the notebook's.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -29,7 +29,7 @@ class ValueFilter : public QSortFilterProxyModel {
   Q_OBJECT
  public:
   explicit ValueFilter(ValueTree* tree, QObject* parent = nullptr);
-  /// Every word must stand in the name, type, shape, dtype or value.
+  /// Every word must occur in the name, type, shape, dtype or value.
   void setText(const QString& text);
   void setShowsCode(bool shows);  ///< functions, classes and modules
   bool showsCode() const { return showsCode_; }

@@ -97,7 +97,7 @@ void WatchModel::refresh() {
   if (frames()->readable()) evaluateFrom(0);
 }
 
-// One after the other: the answers stand in the order in which the user wrote them, and a slow one is told
+// One after the other: the answers come in the order in which the user wrote them, and a slow one is reported
 // by its own row.
 void WatchModel::evaluateFrom(int row) {
   while (row < rowCount() && waits(index(row, 0))) ++row;
@@ -127,8 +127,7 @@ void WatchModel::take(int row, const protocol::Evaluation& answer) {
   if (row >= rowCount()) return;
   Node* node = nodeOf(index(row, 0));
   if (!answer.value)
-    return updateError(node, QString::fromStdString(answer.error.value_or("") +
-                                                    (answer.moment ? " · " + *answer.moment : "")));
+    return updateError(node, QString::fromStdString(answer.error.value_or("")), answer.moment);
   protocol::ValueInfo info = *answer.value;
   info.name = node->info.name;
   info.as_of = answer.moment;
@@ -146,7 +145,7 @@ QVariant WatchModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::EditRole && index.isValid() && !index.parent().isValid())
     return expressions_.value(index.row());
   if (role == Qt::DisplayRole && index.column() == Value && waits(index))
-    return QStringLiteral("not evaluated before you accept it");
+    return QStringLiteral("not evaluated until you accept it");
   return ValueTree::data(index, role);
 }
 

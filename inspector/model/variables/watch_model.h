@@ -9,15 +9,16 @@
 namespace tapedeck::inspector {
 
 /// One row an expression. They run in the current frame, at each stop and after each cell, while the panel is
-/// visible and a session is there: code, which may do what code does. Those of a file wait for accept().
+/// visible and a session is there: code, with all side effects that code may have. Those of a file wait for
+/// accept().
 class WatchModel : public ValueTree {
   Q_OBJECT
  public:
   WatchModel(Session* session, FramesModel* frames, QObject* parent = nullptr);
 
   QStringList expressions() const { return expressions_; }
-  /// As a notebook has them; expressionsChanged() tells of what the user changes alone. The file may be
-  /// anybody's: none of them is evaluated, now or later, before the user accepts it, by accept(), by typing
+  /// As a notebook has them; expressionsChanged() reports only changes by the user. The file is untrusted:
+  /// none of them is evaluated, now or later, before the user accepts it, by accept(), by typing
   /// it into its row, or by adding it.
   void setExpressions(const QStringList& expressions);
   /// Those of the file that the user has neither accepted nor removed, in the order of the rows.
@@ -31,7 +32,7 @@ class WatchModel : public ValueTree {
  public slots:
   void add(const QString& expression);
   void remove(int row);
-  /// All that wait are evaluated from now on.
+  /// Accepts all that wait: they are evaluated from now on.
   void accept();
   /// Removes all that wait.
   void discard();

@@ -11,7 +11,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int most_words = 40;  ///< characters of a typed value that are told
+constexpr int most_words = 40;  ///< characters of a typed value that messages quote
 
 QString nameOf(const ChangeSubject& subject) {
   const QString name = QString::fromStdString(subject.tensor.name);
@@ -50,7 +50,7 @@ QString refusalOf(double number, const QString& text, const std::string& dtype) 
   if (dtype == "bool" && number != 0 && number != 1)
     return QStringLiteral("%1 is neither True nor False").arg(text);
   if (isWhole(dtype) && number != std::trunc(number))
-    return QStringLiteral("%1 is no whole number, and the tensor is of %2")
+    return QStringLiteral("%1 is not a whole number, and the tensor is of %2")
         .arg(text, QString::fromStdString(dtype));
   if (dtype.starts_with("uint") && number < 0)
     return QStringLiteral("%1 is below zero, and the tensor is of %2")
@@ -64,8 +64,8 @@ std::optional<std::vector<double>> numbersIn(const QString& text, const std::str
   std::vector<double> numbers;
   for (const QString& word : text.split(between, Qt::SkipEmptyParts)) {
     const auto number = numberIn(word);
-    *wrong =
-        number ? refusalOf(*number, word, dtype) : QStringLiteral("“%1” is no number").arg(shortened(word));
+    *wrong = number ? refusalOf(*number, word, dtype)
+                    : QStringLiteral("“%1” is not a number").arg(shortened(word));
     if (!wrong->isEmpty()) return std::nullopt;
     numbers.push_back(*number);
   }
@@ -93,7 +93,8 @@ std::optional<std::vector<std::int64_t>> elementIn(const QString& text,
     qint64 at = places[axis].trimmed().toLongLong(&whole);
     if (at < 0) at += extent;  // as Python counts
     if (!whole || at < 0 || at >= extent) {
-      *wrong = QStringLiteral("“%1” is no place on an axis of %2").arg(places[axis].trimmed()).arg(extent);
+      *wrong =
+          QStringLiteral("“%1” is not an index on an axis of %2").arg(places[axis].trimmed()).arg(extent);
       return std::nullopt;
     }
     element.push_back(at);
@@ -185,20 +186,27 @@ class Reader {
       *text = QStringLiteral("%1 skipped").arg(op);
       return true;
     }
+    QString result = QStringLiteral("result of %1").arg(op);
+    if (draft_.result >= 0) {
+      if (!resultsFor(subject_, draft_.kind).contains(draft_.result))
+        return wrong(ChangeField::result, QStringLiteral("%1 has no result %2").arg(op).arg(draft_.result));
+      change->result = static_cast<std::uint64_t>(draft_.result);
+      result = QStringLiteral("result %1 of %2").arg(draft_.result).arg(op);
+    }
     if (draft_.kind == ChangeKind::zero) {
-      *text = QStringLiteral("result of %1 = 0").arg(op);
+      *text = QStringLiteral("%1 = 0").arg(result);
       return true;
     }
     if (!readNumbers({}, &change->numbers) || !oneNumber(change->numbers)) return false;
     const QString number = shortened(draft_.numbers);
     if (draft_.kind == ChangeKind::scale) {
-      *text = QStringLiteral("result of %1 × %2").arg(op, number);
+      *text = QStringLiteral("%1 × %2").arg(result, number);
       return true;
     }
     if (!(change->numbers[0] >= 0))
       return wrong(ChangeField::numbers,
-                   QStringLiteral("type a number of at least 0: results are cut at plus and minus it"));
-    *text = QStringLiteral("result of %1 clipped to ±%2").arg(op, number);
+                   QStringLiteral("type a number of at least 0: results are clipped at plus and minus it"));
+    *text = QStringLiteral("%1 clipped to ±%2").arg(result, number);
     return true;
   }
 
@@ -243,6 +251,21 @@ QList<ChangeKind> changesFor(const ChangeSubject& subject) {
     kinds << ChangeKind::skip << ChangeKind::zero << ChangeKind::scale << ChangeKind::clip;
   }
   return kinds;
+}
+
+QList<int> resultsFor(const ChangeSubject& subject, ChangeKind kind) {
+  QList<int> results;
+  const bool any = kind == ChangeKind::zero || kind == ChangeKind::scale || kind == ChangeKind::clip;
+  if (!any || subject.op.outputs.size() < 2) return results;
+  for (std::size_t at = 0; at < subject.op.outputs.size(); ++at)
+    if (subject.op.outputs[at].id) results << static_cast<int>(at);
+  return results;
+}
+
+QString resultWords(const ChangeSubject& subject, int result) {
+  const protocol::TensorInfo& tensor = subject.op.outputs[static_cast<std::size_t>(result)];
+  return QStringLiteral("result %1 (%2 %3)")
+      .arg(QString::number(result), QString::fromStdString(tensor.dtype), shapeText(tensor.shape));
 }
 
 QString kindWords(ChangeKind kind, const ChangeSubject& subject) {

@@ -1,4 +1,4 @@
-// One change of the past as the user types it, checked and told in words.
+// One change of the past as the user types it, checked and put into words.
 #pragma once
 
 #include <QList>
@@ -13,7 +13,7 @@ namespace tapedeck::inspector {
 using protocol::ChangeKind;
 
 /// What a change is typed into.
-enum class ChangeField { element, numbers, attribute, setting };
+enum class ChangeField { element, numbers, attribute, setting, result };
 
 /// As it is typed.
 struct ChangeDraft {
@@ -22,6 +22,7 @@ struct ChangeDraft {
   QString numbers;    ///< "5", "[[1, 2], [3, 4]]"
   QString attribute;  ///< its name
   QString setting;    ///< as Python writes it: "None", "[2, 3]", "'SAME'"
+  int result = -1;    ///< zero, scale, clip: which of the op's results; -1: all
 };
 
 struct ChangeProblem {
@@ -48,7 +49,7 @@ struct BranchChange {
   std::optional<protocol::SetChange> set = {};  ///< of many ops; then the others but `text` mean nothing
 };
 
-/// What the user points at; the op is the record, or the one that made the tensor.
+/// The selection; the op is the record, or the one that made the tensor.
 ChangeSubject changeSubjectOf(const Session& session, const WhySubject& pointed);
 /// "W:0, 2×3 float32", "the result of matmul, op 12"
 QString tensorWords(const ChangeSubject& subject);
@@ -56,6 +57,10 @@ QString opWords(const protocol::Record& op);  ///< "matmul, op 12"
 
 /// What can be changed there.
 QList<ChangeKind> changesFor(const ChangeSubject& subject);
+/// Which of the op's results a change can name alone: those of an op with several that are there.
+QList<int> resultsFor(const ChangeSubject& subject, ChangeKind kind);
+/// "result 1 (float32 3×2)"
+QString resultWords(const ChangeSubject& subject, int result);
 /// "Another value of W:0", "Skip matmul, op 12"
 QString kindWords(ChangeKind kind, const ChangeSubject& subject);
 

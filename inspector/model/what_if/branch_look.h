@@ -1,4 +1,4 @@
-// A branch of the past that stands beside the original, and which of the two is looked at.
+// A branch of the past beside the original, and which of the two is shown.
 #pragma once
 
 #include <QString>
@@ -16,7 +16,7 @@ struct BranchLook {
   quint64 branch = 0;  ///< 0: there is none
   Beside shown = Beside::original;
   QString changes;         ///< what was changed, in words: "W:0[0, 0] = 5"
-  quint64 points = 0;      ///< of curves that are others in the branch
+  quint64 points = 0;      ///< of curves that differ in the branch
   QStringList notes = {};  ///< what stays as recorded in it, and what its curves leave out, each a sentence
 
   /// Values are not those of the session.

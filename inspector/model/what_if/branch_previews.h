@@ -15,9 +15,9 @@ class BranchPreviews : public QObject {
  public:
   explicit BranchPreviews(Session* session);
 
-  /// The original's preview where that is looked at; empty while the branch's is on its way.
+  /// The original's preview where that is shown; empty while the branch's is being fetched.
   QString text(const protocol::TensorInfo& tensor);
-  /// Another branch, or the other of the two, is looked at.
+  /// Another branch, or the other of the two, is shown.
   void forget();
 
  signals:

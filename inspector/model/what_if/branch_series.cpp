@@ -20,7 +20,7 @@ void BranchSeries::look() {
   if (std::exchange(branch_, look.branch) == look.branch) return;
   session_->drop(branch_series_channel);
   next_ = 0;
-  // Whoever draws the curves looks away before their points go.
+  // Views drop their pointers to the curves before the points are deleted.
   const auto gone = std::exchange(series_, {});
   if (!std::exchange(names_, {}).isEmpty()) emit changed();
   if (look.branch != 0 && look.points > 0) ask();

@@ -14,7 +14,7 @@ class BranchSeries : public QObject {
  public:
   explicit BranchSeries(Session* session, QObject* parent = nullptr);
 
-  /// What tells the curves apart, which no curve of SeriesModel goes by.
+  /// The curves' keys, none of which is a key of SeriesModel.
   QStringList names() const { return names_; }
   /// Its label says what was changed.
   const SeriesData* series(const QString& name) const;

@@ -1,5 +1,6 @@
 #include "inspector/model/what_if/set_change.h"
 
+#include <QRegularExpression>
 #include <QStringList>
 #include <string_view>
 
@@ -10,8 +11,12 @@ namespace tapedeck::inspector {
 namespace {
 
 QString changeWords(const protocol::SetChange& set) {
-  const QString subject =
-      set.subject == "out" ? QStringLiteral("results") : QString::fromStdString(set.subject);
+  static const QRegularExpression one_result(QStringLiteral("^out(\\d+)$"));
+  const QString typed = QString::fromStdString(set.subject);
+  const auto one = one_result.match(typed);
+  const QString subject = typed == QLatin1String("out") ? QStringLiteral("results")
+                          : one.hasMatch()              ? QStringLiteral("result %1").arg(one.captured(1))
+                                                        : typed;
   const QString value = QString::fromStdString(set.value);
   switch (set.action) {
     case SetAction::scale:
@@ -68,18 +73,17 @@ std::optional<BranchChange> setChangeOf(const protocol::SetChange& draft, SetPro
         position);
   }
   if (set.subject.empty())
-    return wrong(
-        SetField::subject,
-        QStringLiteral("Name an attribute or an input, such as learning_rate, or “out” for the results."));
+    return wrong(SetField::subject, QStringLiteral("Name an attribute or an input, such as learning_rate, "
+                                                   "“out” for the results, or “out1” for one."));
   bool number = false;
   const double value = QString::fromStdString(set.value).toDouble(&number);
   if (set.value.empty()) return wrong(SetField::value, QStringLiteral("Type a number."));
   if (set.action != SetAction::set && !number)
     return wrong(SetField::value,
-                 QStringLiteral("“%1” is no number.").arg(QString::fromStdString(set.value)));
+                 QStringLiteral("“%1” is not a number.").arg(QString::fromStdString(set.value)));
   if (set.action == SetAction::clip && !(value >= 0))
     return wrong(SetField::value,
-                 QStringLiteral("Type a number of at least 0: values are cut at plus and minus it."));
+                 QStringLiteral("Type a number of at least 0: values are clipped at plus and minus it."));
   BranchChange change;
   change.text = QStringLiteral("%1: %2").arg(QString::fromStdString(set.filter), changeWords(set));
   change.set = std::move(set);
@@ -91,6 +95,8 @@ QStringList setSubjects(const protocol::Record& op) {
   for (const auto& attribute : op.attributes)
     if (const QString name = QString::fromStdString(attribute.name); !names.contains(name)) names << name;
   for (std::size_t slot = 0; slot < op.inputs.size(); ++slot) names << QStringLiteral("in%1").arg(slot);
+  if (op.outputs.size() > 1)
+    for (std::size_t at = 0; at < op.outputs.size(); ++at) names << QStringLiteral("out%1").arg(at);
   return names;
 }
 

@@ -1,4 +1,4 @@
-// A change of many ops as the user types it, checked and told in words.
+// A change of many ops as the user types it, checked and put into words.
 #pragma once
 
 #include "inspector/model/what_if/branch_change.h"

@@ -53,7 +53,7 @@ void WhatIfModel::setSubject(const WhySubject& pointed) {
 }
 
 QString WhatIfModel::refusal() const {
-  if (!session_->live()) return QStringLiteral("No session runs whose past could be changed.");
+  if (!session_->live()) return QStringLiteral("There is no session whose past could be changed.");
   if (changes_.empty()) return QStringLiteral("Nothing is changed yet: add a change first.");
   return {};
 }
@@ -159,6 +159,11 @@ void WhatIfModel::show(int moved) {
   const protocol::Moved chosen = answer_->moved[static_cast<std::size_t>(moved)];
   session_->setCursor(chosen.record);
   session_->pickTensor(chosen.tensor);
+}
+
+void WhatIfModel::showRead(int use) {
+  if (!answer_ || use < 0 || use >= static_cast<int>(answer_->reads.size())) return;
+  session_->setCursor(answer_->reads[static_cast<std::size_t>(use)].record);
 }
 
 void WhatIfModel::forget() {

@@ -1,5 +1,5 @@
-// What if: the changes of a branch in the making, the branch that came of them, and which of it and the
-// original is looked at.
+// What if: the changes of a branch in the making, their branch, and which of it and the original is
+// shown.
 #pragma once
 
 #include <QObject>
@@ -18,16 +18,16 @@ class WhatIfModel : public QObject {
   explicit WhatIfModel(Session* session, QObject* parent = nullptr);
   Session* session() const { return session_; }
 
-  /// What the user points at.
+  /// The selection.
   const ChangeSubject& subject() const { return subject_; }
   const std::vector<BranchChange>& changes() const { return changes_; }
   /// Why nothing can be replayed, a sentence; empty: it can.
   QString refusal() const;
 
   bool replaying() const { return replaying_; }
-  /// How far the session has come; empty where nothing is replayed.
+  /// The session's progress; empty where nothing is replayed.
   QString progress() const { return progress_; }
-  /// What came of the last replay that went well; nullptr: there is no branch.
+  /// The result of the last successful replay; nullptr: there is no branch.
   const protocol::Branched* answer() const { return answer_ ? &*answer_ : nullptr; }
   /// Why the last replay, or taking over, gave nothing; else empty.
   QString problem() const { return problem_; }
@@ -44,13 +44,15 @@ class WhatIfModel : public QObject {
   void replace(int at, const tapedeck::inspector::BranchChange& change);
   void remove(int at);
   void clear();
-  /// Makes a branch of the changes; the one before is dropped. What is looked at stays the same of the two.
+  /// Makes a branch of the changes; the previous one is dropped. The choice between the two stays.
   void replay();
   void cancel();
   /// Does nothing while there is no branch.
   void setShown(tapedeck::inspector::Beside shown);
   /// Moves the cursor to the record of a result that moved, and shows the tensor.
   void show(int moved);
+  /// Moves the cursor to the first op of what stays as recorded because of what Python read.
+  void showRead(int use);
   /// Drops the branch; the changes stay.
   void forget();
   /// The variable that the subject is a value of gets that value as it is in the branch.

@@ -26,7 +26,7 @@ QString elementText(const std::vector<std::int64_t>& element) {
 QString questionText(Question question) {
   switch (question) {
     case Question::birth:
-      return QStringLiteral("Where was this NaN or Inf born?");
+      return QStringLiteral("Where was this NaN or infinity born?");
     case Question::size:
       return QStringLiteral("Where did it get so large, or so small?");
     case Question::gradient:
@@ -76,22 +76,22 @@ bool WhyModel::isPlayback(RecordNumber number) const {
 }
 
 QString WhyModel::refusal(Question question, const WhySubject& subject) const {
-  if (!session_->live()) return QStringLiteral("No session runs that could look into what was recorded.");
+  if (!session_->live()) return QStringLiteral("There is no session whose records could be examined.");
   if (session_->look().elsewhere())
-    return QStringLiteral("Answers are about the original: look at that first (F12).");
+    return QStringLiteral("Answers are about the original: switch to it first (F12).");
   if (question == Question::gradient && isPlayback(subject.record)) return {};
   if (subject.tensor.id == 0)
     return QStringLiteral(
         "Nothing is selected that this could be asked about: select an op, or a tensor that is there.");
   if (!isReal(subject.tensor)) {
     if (question == Question::birth)
-      return QStringLiteral("A tensor of %1 holds no NaN or Inf.")
+      return QStringLiteral("A tensor of %1 holds no NaN or infinity.")
           .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::gradient)
       return QStringLiteral("A tensor of %1 has no gradient.")
           .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::check)
-      return QStringLiteral("Only gradients can be checked, and a tensor of %1 is none.")
+      return QStringLiteral("Only gradients can be checked, and a tensor of %1 is not one.")
           .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::size)
       return QStringLiteral("Sizes are followed through floating-point tensors, and this is one of %1.")

@@ -1,4 +1,4 @@
-// Why: what the user points at, the questions that make sense there, and the answers so far.
+// Why: the selection, the questions that make sense about it, and the answers so far.
 #pragma once
 
 #include <QObject>
@@ -24,7 +24,7 @@ struct WhySubject {
 /// A record by its first output; by none where that is a gradient that is None.
 WhySubject whySubjectOf(const protocol::Record& record);
 
-/// "Where was this NaN or Inf born?"
+/// "Where was this NaN or infinity born?"
 QString questionText(Question question);
 
 /// A question with its answer.
@@ -49,7 +49,7 @@ class WhyModel : public QObject {
   /// The one that is shown; nullptr: none was given yet.
   const WhyAnswer* answer() const;
   bool asking() const { return asking_; }
-  /// What is asked, and how far the session has come; empty where nothing is.
+  /// The current question, and the session's progress; empty where there is none.
   QString progress() const { return progress_; }
   int count() const { return static_cast<int>(answers_.size()); }
   bool canGoBack() const { return at_ > 0; }
@@ -58,7 +58,7 @@ class WhyModel : public QObject {
   const std::vector<RecordNumber>& path() const { return path_; }
 
  public slots:
-  /// What the user points at now.
+  /// The current selection.
   void setSubject(const tapedeck::inspector::WhySubject& subject);
   /// Asks about the subject; does nothing where the question is refused.
   void ask(tapedeck::protocol::Question question);

@@ -1,6 +1,7 @@
 #include "inspector/panels/breakpoints/breakpoint_form.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -57,7 +58,7 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
   layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
   target_->setObjectName(QStringLiteral("breakpointTarget"));
   target_->setToolTip(QStringLiteral(
-      "A name; * stands for anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
+      "A name; * matches anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
   targetLabel_->setBuddy(target_);
   layout->addRow(targetLabel_, target_);
   condition_->setObjectName(QStringLiteral("breakpointCondition"));
@@ -98,6 +99,7 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
                                   QString::fromStdString(error.what())));
     }
     problem_->setVisible(!problem_->text().isEmpty());
+    if (problem_->isVisible()) emit appeared(problem_);
   });
   connect(fromHit_, &QSpinBox::valueChanged, this, &BreakpointForm::commit);
   connect(action_, &QComboBox::currentIndexChanged, this, [this](int index) {
@@ -105,8 +107,20 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
     if (text_->text().isEmpty() && index > 0)
       text_->setText(index == 1 ? QStringLiteral("{op}: {max(out)}") : QStringLiteral("norm = norm(out)"));
     commit();
+    if (index > 0) emit appeared(text_);
   });
+  // The wheel scrolls the form: over a field it would change what the breakpoint does.
+  for (QWidget* field : {static_cast<QWidget*>(fromHit_), static_cast<QWidget*>(action_)}) {
+    field->setFocusPolicy(Qt::StrongFocus);
+    field->installEventFilter(this);
+  }
   show(nullptr);
+}
+
+bool BreakpointForm::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() != QEvent::Wheel) return QWidget::eventFilter(object, event);
+  event->ignore();
+  return true;
 }
 
 void BreakpointForm::focusFirst() {
@@ -152,9 +166,11 @@ void BreakpointForm::show(const BreakpointEntry* entry) {
   textLabel_->setVisible(writes);
   text_->setToolTip(
       breakpoint.action == BreakpointAction::log
-          ? QStringLiteral("The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} stand for what "
-                           "they are then")
-          : QStringLiteral("The curve's name and what it shows: loss norm = norm(grad)"));
+          ? QStringLiteral(
+                "The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} are replaced by "
+                "their values at the hit\nWhere the line runs without an op of its own, it says so")
+          : QStringLiteral("The curve's name and what it shows: loss norm = norm(grad)\nWhere its line runs "
+                           "without an op of its own, no point is drawn"));
   filling_ = false;
   showProblem(*entry);
 }

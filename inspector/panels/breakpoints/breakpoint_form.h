@@ -19,11 +19,18 @@ class BreakpointForm : public QWidget {
  public:
   BreakpointForm(BreakpointsModel& breakpoints, Session& session, QWidget* parent = nullptr);
 
-  /// nullptr: none. What is being typed stays; what was typed for another one is taken over into that.
+  /// nullptr: none. Text that is being typed stays; text typed for another breakpoint is applied to that one.
   void show(const BreakpointEntry* entry);
   void focusFirst();
   /// Whether one of this kind is at an op or a variable, which is to be named.
   static bool hasTarget(protocol::BreakpointKind kind);
+
+ signals:
+  /// The user's choice or entry made that appear below the other fields.
+  void appeared(QWidget* below);
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   void commit();

@@ -2,10 +2,12 @@
 
 #include <QtWidgets>
 
+#include "inspector/model/breakpoints/breakpoint_text.h"
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoint_form.h"
+#include "inspector/ui/form_area.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -50,7 +52,11 @@ BreakpointsView::BreakpointsView(BreakpointsModel& breakpoints, Session& session
   makeActions();
   makeBar(layout);
   layout->addWidget(list_, 1);
-  layout->addWidget(form_);
+  auto* area = new FormArea(form_, this);
+  area->setObjectName(QStringLiteral("breakpointFormArea"));
+  area->setAccessibleName(QStringLiteral("Fields of the breakpoint"));
+  layout->addWidget(area);
+  connect(form_, &BreakpointForm::appeared, area, &FormArea::reveal);
   setFocusProxy(list_);
   connect(&breakpoints_, &BreakpointsModel::changed, this, &BreakpointsView::show);
   connect(&cells_, &CellNames::changed, this, &BreakpointsView::show);
@@ -70,6 +76,7 @@ void BreakpointsView::makeList() {
   list_->setAccessibleName(QStringLiteral("Breakpoints"));
   list_->setColumnCount(ColumnCount);
   list_->setHeaderLabels({QStringLiteral("Stops at"), QStringLiteral("Condition"), QStringLiteral("Hits")});
+  list_->setMinimumHeight(2 * list_->fontMetrics().height());
   list_->setRootIsDecorated(false);
   list_->setUniformRowHeights(true);
   list_->header()->setStretchLastSection(false);
@@ -102,14 +109,14 @@ void BreakpointsView::makeActions() {
                 else
                   form_->focusFirst();
               });
-  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Type this breakpoint's condition"),
+  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Edit this breakpoint's condition"),
               [this] { form_->focusFirst(); });
   enable_ = add(QStringLiteral("Switch on or off"), Qt::SHIFT | Qt::Key_Space,
                 QStringLiteral("Whether this breakpoint stops"), [this] {
                   if (const BreakpointEntry* entry = breakpoints_.find(current()))
                     breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
                 });
-  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Take this breakpoint away"),
+  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Remove this breakpoint"),
                 [this] { breakpoints_.remove(current()); });
   for (const KindRow& row : kind_rows) {
     QAction* const action =
@@ -146,10 +153,10 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
       button(QStringLiteral("NaN or infinity"),
              QStringLiteral("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"),
              "stopAtNaN");
-  auto* failures =
-      button(QStringLiteral("Exceptions"),
-             QStringLiteral("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
-             "stopAtExceptions");
+  auto* failures = button(
+      QStringLiteral("Exceptions"),
+      QStringLiteral("Stop at an op that fails, before its exception reaches the program (Ctrl+Shift+F8)"),
+      "stopAtExceptions");
   connect(odd, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtNotFinite);
   connect(failures, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtExceptions);
   const auto follow = [this, odd, failures] {

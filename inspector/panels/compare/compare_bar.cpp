@@ -21,7 +21,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-// What an entry stands for that is no run.
+// The meaning of an entry that is not a run.
 constexpr int chosen_entry = -1, here_entry = -2, branch_entry = -3, file_entry = -4, trace_entry = -5;
 
 /// Letters are the panel's keys: while one of them has nothing to do yet (F before the sides are compared),
@@ -81,7 +81,7 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
   auto* box = new SideBox(group);
   box->setObjectName(right ? QStringLiteral("compareRight") : QStringLiteral("compareLeft"));
   box->setAccessibleName(right ? QStringLiteral("Right side") : QStringLiteral("Left side"));
-  box->setToolTip(QStringLiteral("Which run, moment, branch or trace file stands on this side"));
+  box->setToolTip(QStringLiteral("Which run, moment, branch or trace file is on this side"));
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   box->setMinimumContentsLength(24);
   label->setBuddy(box);
@@ -137,7 +137,7 @@ void CompareBar::showEvent(QShowEvent* event) {
   showAll();
 }
 
-// The cursor moves often, and the runs may be many: what nobody sees is not filled.
+// The cursor moves often, and the runs may be many: a hidden list is not filled.
 void CompareBar::showAll() {
   if (!isVisible()) return;
   choices_ = model_->choices();

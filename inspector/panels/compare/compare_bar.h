@@ -19,7 +19,7 @@ class CompareBar : public QWidget {
   explicit CompareBar(CompareModel* model, QWidget* parent = nullptr);
   QComboBox* left() const { return left_; }
   QComboBox* right() const { return right_; }
-  /// Their fields stand in a row of the panel that has room for them.
+  /// Their fields are in a row of the panel that has room for them.
   void addTolerances(QLayout* layout);
   QLineEdit* relative() const { return relative_; }
   QLineEdit* absolute() const { return absolute_; }

@@ -5,8 +5,7 @@
 
 namespace tapedeck::inspector {
 
-/// What stands on one side only leaves the other side's cells hatched; the sign in the first column says it,
-/// too.
+/// Ops on one side only leave the other side's cells hatched; the sign in the first column shows it, too.
 class CompareDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;

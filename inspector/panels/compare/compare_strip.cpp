@@ -34,7 +34,7 @@ void CompareStrip::describe() {
   setVisible(compared && compared->rows > 0);
   if (compared)
     setAccessibleName(
-        QStringLiteral("Overview of %1 rows: %2 changed, %3 on the left alone, %4 on the right alone")
+        QStringLiteral("Overview of %1 rows: %2 changed, %3 on the left only, %4 on the right only")
             .arg(countText(compared->rows), countText(compared->other_attributes + compared->other_shapes),
                  countText(compared->only_left), countText(compared->only_right)));
   update();
@@ -70,11 +70,12 @@ bool CompareStrip::event(QEvent* event) {
                                                           static_cast<std::size_t>(model_->rowCount()))];
   QToolTip::showText(
       help->globalPos(),
-      plainTip(QStringLiteral(
-                   "Around row %1: %2 the same, %3 changed, %4 on the left alone (below), %5 on the right "
-                   "alone (above).\nA click goes there.")
-                   .arg(countText(static_cast<quint64>(row) + 1), countText(part.same),
-                        countText(part.changed), countText(part.left), countText(part.right))),
+      plainTip(
+          QStringLiteral(
+              "Around row %1: %2 the same, %3 changed, %4 on the left only (below), %5 on the right only "
+              "(above).\nA click goes there.")
+              .arg(countText(static_cast<quint64>(row) + 1), countText(part.same), countText(part.changed),
+                   countText(part.left), countText(part.right))),
       this);
   return true;
 }

@@ -7,7 +7,7 @@
 
 namespace tapedeck::inspector {
 
-/// Changed rows are hatched in the middle, ops of the left side alone stand as blocks below it, those of the
+/// Changed rows are hatched in the middle, ops of the left side alone are blocks below it, those of the
 /// right side above: shape tells them apart as well as colour. A click goes to a row; a triangle marks the
 /// current row, a line the first difference.
 class CompareStrip : public QWidget {

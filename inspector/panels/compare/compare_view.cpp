@@ -84,7 +84,7 @@ void CompareView::Private::makeActions() {
   lastTwo = add("compare.last_two", QStringLiteral("Last two runs"), {Qt::Key_L},
                 QStringLiteral("Compare the last two runs of the cell that ran last"));
   swap = add("compare.swap", QStringLiteral("Swap sides"), {Qt::Key_S},
-             QStringLiteral("What stands left stands right"));
+             QStringLiteral("Swap the left and the right side"));
   makeSides();
   first =
       add("compare.first", QStringLiteral("First difference"), {Qt::Key_F},
@@ -123,7 +123,7 @@ void CompareView::Private::makeSides() {
   leftFile = add("compare.left_file", QStringLiteral("Left: a trace file…"), {Qt::SHIFT | Qt::Key_T},
                  QStringLiteral("Put a trace file on the left"));
   rightFile = add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
-                  QStringLiteral("Compare with a trace file: it stands on the right"));
+                  QStringLiteral("Compare with a trace file, put on the right"));
   leftTrace = add("compare.left_trace", QStringLiteral("Left: this trace"), {Qt::SHIFT | Qt::Key_H},
                   QStringLiteral("Put all of the trace file that is open here on the left"));
   rightTrace = add("compare.right_trace", QStringLiteral("Right: this trace"), {Qt::Key_H},
@@ -255,10 +255,10 @@ QString CompareView::Private::sentenceText() const {
   if (const auto* compared = model->compared())
     return QString::fromStdString(compared->sentence) +
            QStringLiteral(" F finds the first values that differ; N and P go to ops that are not the same.");
-  if (!model->session()->live()) return QStringLiteral("No session runs.");
+  if (!model->session()->live()) return QStringLiteral("There is no session.");
   if (model->left() && model->right())
     return QStringLiteral(
-        "The comparison was stopped. Choose a side anew, or compare the last two runs (L).");
+        "The comparison was stopped. Choose a side again, or compare the last two runs (L).");
   if (model->thisTrace())
     return QStringLiteral(
         "Choose two sides above, and they are compared here, op by op: this trace (Shift+H left, H right), "
@@ -297,7 +297,7 @@ void CompareView::Private::fit() {
   const bool operands_wanted = below->currentWidget() == curves || model->currentRow() >= 0;
   if (below->isHidden() == operands_wanted) {
     below->setVisible(operands_wanted);
-    // The row that was clicked on stays in sight, though the table is lower now.
+    // The clicked row stays visible, although the table is lower now.
     if (operands_wanted) QTimer::singleShot(0, table, [this] { table->scrollTo(table->currentIndex()); });
   }
   const bool alone = below->currentWidget() == curves && view->height() - split->y() < room_for_both;

@@ -1,4 +1,4 @@
-// The panel Compare: two sides op by op, where they differ first, and what stands beside what there.
+// The panel Compare: two sides op by op, where they differ first, and the operands and curves there.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class RowTable;
 /// Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
 /// sides, A and B put what follows the cursor on the left and right, W a branch beside its original; F finds
 /// the first difference, N and P go from one changed row to the next; Enter goes to a row's op, Alt+Enter
-/// to the right side's; O shows operands, C curves, in which arrows walk; Esc stops what goes on.
+/// to the right side's; O shows operands, C curves, in which arrows walk; Esc stops the running job.
 class CompareView : public SessionPanel {
   Q_OBJECT
  public:

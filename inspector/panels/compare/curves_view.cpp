@@ -129,7 +129,7 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
     if (record > 0) model_->session()->setCursor(static_cast<RecordNumber>(record));
   }
 
-  /// The step under the mouse is the one that is told.
+  /// The numbers are those of the step under the mouse.
   void mouseMoveEvent(QMouseEvent* event) override {
     if (walk_.empty()) return;
     const QRectF room = area();
@@ -388,7 +388,7 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
   QString rightName_;
   ChartRange steps_, values_;
   std::vector<double> walk_;    ///< the steps of both sides
-  std::ptrdiff_t walked_ = -1;  ///< which of them is told; -1: none
+  std::ptrdiff_t walked_ = -1;  ///< whose numbers are shown; -1: none
 };
 
 CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
@@ -402,7 +402,7 @@ CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
   names_->setToolTip(QStringLiteral("Which curve of both sides is shown"));
   rightNames_->setObjectName(QStringLiteral("compareRightCurve"));
   rightNames_->setAccessibleName(QStringLiteral("The right side's curve"));
-  rightNames_->setToolTip(QStringLiteral("Which curve of the right side lies over it"));
+  rightNames_->setToolTip(QStringLiteral("Which curve of the right side is drawn over it"));
   for (QComboBox* box : {names_, rightNames_}) box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 2, 4, 2);

@@ -252,9 +252,9 @@ void OperandsView::showOperands() {
   else if (model_->currentRow() >= 0)
     attributes_->setText(model_->askingForOperands()
                              ? QStringLiteral("Looking at the row's operands …")
-                             : QStringLiteral("The row's operands could not be had."));
+                             : QStringLiteral("The row's operands could not be fetched."));
   else
-    attributes_->setText(QStringLiteral("Choose a row: its operands stand here side by side."));
+    attributes_->setText(QStringLiteral("Choose a row to see its operands side by side."));
   attributes_->setVisible(!operands || !attributes.isEmpty());
   if (!operands) return;
   int chosen = -1;

@@ -1,4 +1,4 @@
-// Where code is typed: history, completion, several lines.
+// The code field: history, completion, several lines.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -8,8 +8,8 @@ class QStringListModel;
 
 namespace tapedeck::inspector {
 
-/// Enter gives the code away where it is whole, else begins a line. Up and Down at its edge go through what
-/// was typed before. Tab completes; in an empty line it goes on.
+/// Enter submits complete code, else begins a new line. Up and Down at its edge go through earlier input. Tab
+/// completes; in an empty line it moves the focus.
 class ConsoleInput : public QPlainTextEdit {
   Q_OBJECT
  public:
@@ -17,7 +17,7 @@ class ConsoleInput : public QPlainTextEdit {
 
   void setHistory(const QStringList& history);
   void showCompletions(int start, int position, const QStringList& matches);
-  /// While code runs Esc stops it; else Esc is left to what the field lies in.
+  /// While code runs Esc stops it; else Esc is left to the field's parent.
   void setRunning(bool running) { running_ = running; }
 
  signals:

@@ -9,7 +9,7 @@ PanelDescriptor consolePanel() {
   panel.id = QStringLiteral("console");
   panel.title = QStringLiteral("Console");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_8);
-  panel.tip = QStringLiteral("Python in the frame where the program stands");
+  panel.tip = QStringLiteral("Python in the current frame of the program");
   panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.315, 0.46}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) { return new ConsoleView(context.session, context.frames); };

@@ -28,19 +28,18 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
   layout->setSpacing(4);
   place_ = plainLabel(this);
   place_->setObjectName(QStringLiteral("consolePlace"));
-  place_->setWordWrap(true);  // which moment it is stands at the end
+  place_->setWordWrap(true);  // the end of the text names the moment
   layout->addWidget(place_);
   const QFont letters = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   output_ = new QPlainTextEdit(this);
   output_->setObjectName(QStringLiteral("consoleOutput"));
-  output_->setAccessibleName(QStringLiteral("What came of it"));
+  output_->setAccessibleName(QStringLiteral("Console output"));
   output_->setReadOnly(true);
   output_->setMaximumBlockCount(most_lines);
   output_->setFont(letters);
-  output_->setPlaceholderText(QStringLiteral(
-      "Type Python below: it runs in the frame where the program stands (Variables, Call stack chooses "
-      "another), "
-      "or between two cells. Its ops are neither recorded nor stopped."));
+  output_->setPlaceholderText(
+      QStringLiteral("Type Python below: it runs in the current frame (choose another in Variables, Call "
+                     "stack), or between two cells. Its ops are neither recorded nor stopped."));
   layout->addWidget(output_, 1);
   auto* line = new QHBoxLayout;
   input_ = new ConsoleInput(this);
@@ -58,7 +57,7 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
   line->addWidget(stop_);
   layout->addLayout(line);
   QAction* clear = addKeyedAction(this, QStringLiteral("Clear"), {Qt::CTRL | Qt::Key_L},
-                                  QStringLiteral("Forget what is shown"));
+                                  QStringLiteral("Clear what is shown"));
   actions_ = {stop, clear};
   setFocusProxy(input_);
 
@@ -80,8 +79,8 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
 }
 
 QList<HandledKeys> ConsoleView::handledKeys() const {
-  return {{{Qt::Key_Return}, QStringLiteral("Run the code; where it is not whole, another line")},
-          {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("What was typed before")},
+  return {{{Qt::Key_Return}, QStringLiteral("Run the code; if it is incomplete, add a line")},
+          {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Previous input")},
           {{Qt::Key_Tab}, QStringLiteral("Complete the name; in an empty line: to the next place")},
           {{Qt::Key_Escape}, QStringLiteral("While code runs: stop it")}};
 }

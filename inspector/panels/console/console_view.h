@@ -1,4 +1,4 @@
-// The console: what was typed and what came of it, above the line for the next.
+// The console: its output, above the field for the next input.
 #pragma once
 
 #include "inspector/model/variables/console_model.h"

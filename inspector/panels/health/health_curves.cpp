@@ -196,12 +196,12 @@ void HealthCurves::paintEvent(QPaintEvent*) {
   painter.setPen(theme.faintText);
   if (shown.empty()) {
     painter.drawText(rect().adjusted(6, 2, -6, -2), Qt::AlignCenter | Qt::TextWordWrap,
-                     QStringLiteral("Select a row: its curves stand here."));
+                     QStringLiteral("Select a row to see its curves."));
     return;
   }
   const Chart& last = shown.back();
   const QRectF axis(last.area.left(), last.area.bottom() + 1, last.area.width(), fontMetrics().lineSpacing());
-  painter.drawText(axis, Qt::AlignLeft, QStringLiteral("step 1"));
+  painter.drawText(axis, Qt::AlignLeft, QStringLiteral("step 1, the run's first"));
   painter.drawText(axis, Qt::AlignRight, countText(static_cast<quint64>(last.last_step)));
   if (hasFocus()) {
     painter.setPen(theme.accent);

@@ -16,9 +16,9 @@ class HealthCurves : public QWidget, public AccessibleParts {
   explicit HealthCurves(HealthModel* model, QWidget* parent = nullptr);
   QSize minimumSizeHint() const override { return {120, 60}; }
   QSize sizeHint() const override { return {400, 150}; }
-  /// Where a sample stands, in the widget; empty: there is none.
+  /// The position of a sample, in the widget; empty: there is none.
   QPointF placeOf(const std::string& quantity, int sample) const;
-  /// What it shows as one sentence, for those who do not see it.
+  /// Its contents as one sentence, for screen readers.
   QString description() const;
 
   int accessiblePartCount() const override { return static_cast<int>(charts().size()); }
@@ -39,7 +39,7 @@ class HealthCurves : public QWidget, public AccessibleParts {
     double low = 0, high = 1;  ///< of the axis; of a logarithmic one the exponents
     double last_step = 1;      ///< of the steps' axis, the same for all
     bool logarithmic = false;
-    bool floored = false;  ///< a logarithmic one has values that are not above 0: they stand at its foot
+    bool floored = false;  ///< a logarithmic one has values that are not above 0: they are drawn at its foot
     bool numbers = false;  ///< a value is finite: the axis has numbers
   };
   struct Hit {

@@ -1,4 +1,4 @@
-// What an optimiser says of itself, as a table: a row for each step, a column for each quantity.
+// An optimiser's own figures as a table: a row for each step, a column for each quantity.
 #pragma once
 
 #include <QAbstractTableModel>

@@ -10,8 +10,8 @@ namespace tapedeck::inspector {
 /// "cell [2]", "cell [2], run 3" where it is not the cell's first; "program" without cells.
 QString healthRunText(const protocol::HealthRun& run, const CellNames& cells);
 
-/// The newest run of each cell first, then each run. It chooses in the model, and shows what was chosen
-/// there. Hidden where there is nothing to choose.
+/// The newest run of each cell first, then each run. Sets and shows the model's choice.
+/// Hidden where there is nothing to choose.
 class HealthRunsBox : public RunBox {
   Q_OBJECT
  public:

@@ -20,7 +20,7 @@ namespace {
 const std::array<std::string, 5> quantities = {"gradient", "update", "rank", "dead", "saturated"};
 constexpr int name_width = 150, least_strip = 70;
 
-/// How high a value stands between 0 and 1.
+/// The height of a value between 0 and 1.
 double heightOf(const std::string& quantity, double value, std::pair<double, double> range) {
   if (!isLogarithmic(quantity)) {
     const double most = quantity == "rank" ? std::max(range.second, 1.0) : 1.0;
@@ -151,7 +151,7 @@ void HealthStripDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
   const auto range = rows->model()->range(strip->quantity);
   const auto count = static_cast<int>(strip->values.size());
   const QColor bar = grave && !broken ? theme.error.stroke : theme.accent;
-  double value = std::nan("");  // steps between two samples are as the one before
+  double value = std::nan("");  // steps between two samples repeat the previous one
   for (int i = 0; i < count && area.width() > 8; ++i) {
     const double here = strip->values[static_cast<std::size_t>(i)];
     const bool sampled = !std::isnan(here);

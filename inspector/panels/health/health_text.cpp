@@ -5,7 +5,7 @@
 namespace tapedeck::inspector {
 
 QString healthValueText(const std::string& quantity, double value) {
-  if (std::isnan(value)) return quantity == "gradient" ? QStringLiteral("None") : QStringLiteral("NaN");
+  if (std::isnan(value)) return quantity == "gradient" ? QStringLiteral("None") : QStringLiteral("nan");
   if (std::isinf(value) && (quantity == "gradient" || quantity == "weight" || quantity == "update"))
     return QStringLiteral("NaN/inf");  // a norm of elements that are not all finite
   if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");

@@ -54,6 +54,7 @@ struct HealthView::Private {
   HealthCurves* curves = nullptr;
   QSplitter* splitter = nullptr;
   QWidget* pageButtons = nullptr;
+  bool touched = false;  ///< the user did something on the page since the panel's key led there
   QToolButton* checkButton = nullptr;
   QAction *show = nullptr, *check = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr,
           *cancel = nullptr, *next = nullptr, *previous = nullptr, *everyRun = nullptr;
@@ -91,7 +92,7 @@ void HealthView::Private::makeActions() {
   layers = addKeyedAction(view, QStringLiteral("Layers"), {Qt::Key_V},
                           QStringLiteral("Variables and activations over the steps"));
   optimiser = addKeyedAction(view, QStringLiteral("Optimiser"), {Qt::Key_B},
-                             QStringLiteral("What an optimiser says of itself: the pairs of L-BFGS"));
+                             QStringLiteral("An optimiser's own figures: the pairs of L-BFGS"));
   more = addKeyedAction(view, QStringLiteral("More steps"), {Qt::Key_M},
                         QStringLiteral("Recompute twice as many of the steps that ran"));
   cancel = addKeyedAction(view, QStringLiteral("Stop recomputing"), {Qt::Key_Escape},
@@ -154,7 +155,7 @@ void HealthView::Private::makePages() {
   pairRows = new HealthPairsModel(model, pairs);
   pairs->setModel(pairRows);
   pairs->setObjectName(QStringLiteral("healthPairs"));
-  pairs->setAccessibleName(QStringLiteral("What the optimiser says, step by step"));
+  pairs->setAccessibleName(QStringLiteral("The optimiser's figures, step by step"));
   pairs->setSelectionBehavior(QAbstractItemView::SelectRows);
   pairs->setSelectionMode(QAbstractItemView::SingleSelection);
   pairs->setShowGrid(false);
@@ -168,6 +169,10 @@ void HealthView::Private::makePages() {
   pages = new QStackedWidget(view);
   pages->addWidget(table);
   pages->addWidget(pairs);
+  for (QTableView* page : {static_cast<QTableView*>(table), pairs}) {
+    page->installEventFilter(view);
+    page->viewport()->installEventFilter(view);
+  }
   curves = new HealthCurves(model, view);
 }
 
@@ -326,9 +331,11 @@ void HealthView::Private::fit() {
   const int rows = findings->topLevelItemCount();
   const int most = std::clamp(view->height() / 110, 2, most_listed_rows);
   const bool worked = findings->hasFocus();
+  // The panel's key came before the findings.
+  const bool waited = pages->currentWidget()->hasFocus() && !touched && findings->isHidden();
   lead();
   findings->setVisible(rows > 0);
-  if (worked && rows == 0) view->setFocus();
+  if ((worked && rows == 0) || (waited && rows > 0)) view->setFocus();
   if (rows == 0) return;
   findings->setFixedHeight(findings->header()->sizeHint().height() +
                            std::min(rows, most) * findings->sizeHintForRow(0));
@@ -399,6 +406,13 @@ QTableView* HealthView::pairs() const {
 }
 HealthCurves* HealthView::curves() const {
   return d_->curves;
+}
+
+bool HealthView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::FocusIn)
+    d_->touched = static_cast<QFocusEvent*>(event)->reason() != Qt::ShortcutFocusReason;
+  if (event->type() == QEvent::KeyPress || event->type() == QEvent::MouseButtonPress) d_->touched = true;
+  return SessionPanel::eventFilter(watched, event);
 }
 
 void HealthView::showEvent(QShowEvent* event) {

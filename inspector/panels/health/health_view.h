@@ -1,4 +1,4 @@
-// The panel Health: findings first, below them the layers' table or what an optimiser says, and large curves.
+// The panel Health: findings first, below them the layers' table or an optimiser's figures, and large curves.
 #pragma once
 
 #include <memory>
@@ -37,6 +37,7 @@ class HealthView : public SessionPanel {
   HealthCurves* curves() const;
 
  protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;

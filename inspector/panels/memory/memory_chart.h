@@ -1,5 +1,5 @@
 // The curve of memory over the run: a stacked area for each kind of holder in the program, and on a scale of
-// its own, where it is wanted, what the recorder takes.
+// its own, on request, the recorder's memory.
 #pragma once
 
 #include <QWidget>
@@ -17,7 +17,7 @@ class MemoryChart : public QWidget, public AccessibleParts {
   explicit MemoryChart(MemoryModel* model, QWidget* parent = nullptr);
 
   QSize sizeHint() const override { return {400, 160}; }
-  /// Where a record stands, in the widget's coordinates.
+  /// The position of a record, in the widget's coordinates.
   double xOf(RecordNumber record) const;
   RecordNumber recordAt(double x) const;
   /// The largest value of the program's scale, in bytes, and of the recorder's.

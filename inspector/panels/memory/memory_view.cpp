@@ -101,7 +101,7 @@ struct MemoryView::Private {
     scopes = addAction(QStringLiteral("By scope"), Qt::Key_S,
                        QStringLiteral("Recompute scope by scope, not a span"), bar);
     recorder = addAction(QStringLiteral("Recorder"), Qt::Key_D,
-                         QStringLiteral("Draw what the recorder takes, on a scale of its own"), bar);
+                         QStringLiteral("Draw the recorder's memory, on a scale of its own"), bar);
     recorder->setCheckable(true);
     QObject::connect(recorder, &QAction::toggled, chart, &MemoryChart::setRecorderShown);
     QObject::connect(peak, &QAction::triggered, model, &MemoryModel::goToPeak);
@@ -330,9 +330,9 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   d_->chart = new MemoryChart(d_->model, this);
   d_->growth = d_->makeText("memoryGrowth");
   d_->growth->setCursor(Qt::PointingHandCursor);
-  d_->growth->setToolTip(QStringLiteral(
-      "What stays alive from each turn of the loop (▲), or did until a later cell freed it (△). A "
-      "click goes to its newest op."));
+  d_->growth->setToolTip(
+      QStringLiteral("What stays alive from each iteration of the loop (▲), or did until a later cell freed "
+                     "it (△). A click goes to its newest op."));
   d_->growth->installEventFilter(this);
   d_->summary = d_->makeText("memorySummary");
   d_->savingsText = d_->makeText("memorySavingsText");

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <QSettings>
+#include <QShortcut>
 #include <QTimer>
 #include <algorithm>
 
@@ -178,7 +179,7 @@ HeadingTrail::HeadingTrail(OpsTable* table, RecordsModel* model, QWidget* parent
     : ElidingLabel(Qt::ElideLeft, parent), table_(table), rows_(model) {
   setObjectName(QStringLiteral("headingTrail"));
   setContentsMargins(heading_edge, 0, heading_edge, 0);
-  setToolTip(QStringLiteral("The groups of the first row in sight. A click goes to its heading."));
+  setToolTip(QStringLiteral("The groups of the first visible row. A click goes to its heading."));
   const auto later = [this] {
     if (std::exchange(due_, true)) return;
     QTimer::singleShot(0, this, [this] {
@@ -191,10 +192,18 @@ HeadingTrail::HeadingTrail(OpsTable* table, RecordsModel* model, QWidget* parent
     connect(model, signal, this, later);
   connect(model, &QAbstractItemModel::modelReset, this, later);
   connect(model, &RecordsModel::regrouped, this, later);
+  connect(model, &RecordsModel::headingsProgressed, this, later);
   later();
 }
 
 void HeadingTrail::look() {
+  if (const std::optional<int> done = rows_->headingProgress()) {
+    const QString text =
+        QStringLiteral("Laying out the headings: %1 %. Esc keeps those there are.").arg(*done);
+    setVisible(true);
+    setText(text);
+    return setAccessibleName(text);
+  }
   const int row = table_->rowAt(0);
   QStringList names;
   QList<int> rows = rows_->headingsAround(row);
@@ -205,7 +214,7 @@ void HeadingTrail::look() {
   setVisible(rows_->headingLevel() != HeadingLevel::none && rows_->rowCount() > 0);
   if (text == this->text()) return;
   setText(text);
-  setAccessibleName(QStringLiteral("Groups of the first row in sight: %1")
+  setAccessibleName(QStringLiteral("Groups of the first visible row: %1")
                         .arg(names.isEmpty() ? QStringLiteral("none") : names.join(QStringLiteral(", "))));
 }
 
@@ -235,6 +244,16 @@ HeadingChoice::HeadingChoice(RecordsModel* model, QWidget* parent)
     model_->setHeadingLevel(static_cast<HeadingLevel>(index));
     QSettings().setValue(heading_key, levelNames().value(index));
   });
+  keepByEscape(box_);
+}
+
+void HeadingChoice::keepByEscape(QWidget* focused) {
+  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), focused, nullptr, nullptr, Qt::WidgetShortcut);
+  escape->setEnabled(false);
+  connect(model_, &RecordsModel::headingsProgressed, escape,
+          [this, escape] { escape->setEnabled(model_->headingProgress().has_value()); });
+  connect(escape, &QShortcut::activated, this,
+          [this] { box_->setCurrentIndex(static_cast<int>(model_->headingLevel())); });
 }
 
 void HeadingChoice::next() {
@@ -249,16 +268,18 @@ QList<QAction*> headingActions(OpsTable* table, HeadingChoice* choice) {
     all << action;
   };
   add(QStringLiteral("Next kind of headings"), Qt::Key_H,
-      QStringLiteral("Headings for cells and their runs, also for steps, also for scopes, or none"),
+      QStringLiteral("Show headings for cells and their runs, also for steps, also for scopes, or none"),
       [choice] { choice->next(); });
   choice->box()->setToolTip(all.last()->toolTip());
+  choice->keepByEscape(table);
   add(QStringLiteral("Go to its heading"), Qt::CTRL | Qt::Key_Up,
-      QStringLiteral("From an op or a heading to the heading around it"), [table] { table->goToHeading(); });
+      QStringLiteral("Go from an op or a heading to the heading around it"),
+      [table] { table->goToHeading(); });
   add(QStringLiteral("Fold all like it"), Qt::SHIFT | Qt::Key_Left,
-      QStringLiteral("Folds all cells, all steps or all scopes, whichever the heading is of"),
+      QStringLiteral("Fold all cells, all steps or all scopes, whichever the heading is of"),
       [table] { table->foldAll(true); });
   add(QStringLiteral("Unfold all like it"), Qt::SHIFT | Qt::Key_Right,
-      QStringLiteral("Unfolds all cells, all steps or all scopes, whichever the heading is of"),
+      QStringLiteral("Unfold all cells, all steps or all scopes, whichever the heading is of"),
       [table] { table->foldAll(false); });
   return all;
 }

@@ -1,4 +1,4 @@
-// Headings in the table of Ops: how they look, and what keys and the mouse do to them.
+// Headings in the table of Ops: how they look, and what keys and the mouse do on them.
 #pragma once
 
 #include "inspector/model/ops/records_model.h"
@@ -11,8 +11,8 @@ class QComboBox;
 
 namespace tapedeck::inspector {
 
-/// Rows of records and headings. A heading becomes the current row, and is never selected: what is selected
-/// stays the cursor's op.
+/// Rows of records and headings. A heading can be the current row, but is never selected: the selection
+/// stays on the cursor's op.
 class OpsTable : public RowTable {
   Q_OBJECT
  public:
@@ -46,7 +46,7 @@ class OpsTable : public RowTable {
   int pressed_ = -1;  ///< heading under the mouse button
 };
 
-/// Says in which groups the first row in sight is. A click goes to the innermost heading.
+/// Shows the groups of the first visible row. A click goes to the innermost heading.
 class HeadingTrail : public ElidingLabel {
   Q_OBJECT
  public:
@@ -63,7 +63,7 @@ class HeadingTrail : public ElidingLabel {
   bool due_ = false;
 };
 
-/// Which headings there are; kept for the next start. Sets the model's as it was.
+/// Which headings there are; kept for the next start. Restores the model's.
 class HeadingChoice : public QObject {
   Q_OBJECT
  public:
@@ -71,6 +71,8 @@ class HeadingChoice : public QObject {
   QComboBox* box() const { return box_; }
   /// The next level, after the last one none.
   void next();
+  /// With the focus there Esc drops headings that are being laid out.
+  void keepByEscape(QWidget* focused);
 
  private:
   RecordsModel* model_;

@@ -103,7 +103,7 @@ void TimelineColumns::share() {
   if (!chosen_.contains(RecordsModel::Shapes)) table_->setColumnWidth(RecordsModel::Shapes, shapes);
 }
 
-/// Of the widest result among the rows in sight, as it is shown where the inputs are cut off.
+/// Of the widest result among the visible rows, as it is shown where the inputs are cut off.
 int TimelineColumns::resultWidth() const {
   const QFontMetrics metrics = table_->fontMetrics();
   const QAbstractItemModel* model = table_->model();
@@ -145,7 +145,7 @@ int TimelineColumns::wanted(int column) const {
   }
   int text = metrics.horizontalAdvance(model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
   if (column == RecordsModel::Number) {
-    // The arrow of the pending row stands before its number. Digits are alike wide, so no row needs
+    // The arrow of the pending row is before its number. Digits are alike wide, so no row needs
     // measuring.
     text = std::max(text, metrics.horizontalAdvance(
                               QStringLiteral("▶ ") +
@@ -160,7 +160,7 @@ int TimelineColumns::wanted(int column) const {
 }
 
 void TimelineColumns::sectionResized(int column, int width) {
-  // The last column in sight takes the rest by itself.
+  // The last visible column takes the rest by itself.
   const QHeaderView* header = table_->horizontalHeader();
   if (fitting_ || header->visualIndex(column) == header->count() - 1) return;
   if (!header->isVisible() || width <= 0) return;

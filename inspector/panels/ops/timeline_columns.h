@@ -1,4 +1,4 @@
-// How wide the columns of the timeline are: as wide as what stands in them, until the user says otherwise.
+// How wide the columns of the timeline are: as wide as their contents, until the user changes them.
 #pragma once
 
 #include <QHash>
@@ -11,7 +11,7 @@ class QTableView;
 
 namespace tapedeck::inspector {
 
-/// Columns grow with what comes into sight and never shrink while rows go by; a bound keeps one long text
+/// Columns grow with the visible rows and never shrink while rows scroll by; a bound keeps one long text
 /// from taking the whole table. A width that the user drags stays, also for the next start; a double click on
 /// the edge gives the column back.
 class TimelineColumns : public QObject {
@@ -19,7 +19,7 @@ class TimelineColumns : public QObject {
  public:
   explicit TimelineColumns(QTableView* table);
 
-  /// Looks at the rows in sight, soon; `newest` is the largest record number that may come into sight.
+  /// Measures the visible rows soon; `newest` is the largest record number that may become visible.
   void fit(quint64 newest);
   /// Another session: widths start over, but for the user's.
   void restart();

@@ -73,7 +73,9 @@ struct TimelineView::Private {
 void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   auto* bar = new WrappingLayout(nullptr);
   bar->setSpacing(4);
-  filter = new ConditionEdit(session, q);
+  auto* edit = new ConditionEdit(session, q);
+  edit->setFilters();
+  filter = edit;
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
   filter->setPlaceholderText(QStringLiteral("Filter by op, cell, scope, variable"));
@@ -83,8 +85,9 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
       "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
       "is:\n"
-      "forward, backward, vjp, playback, failed, is:running. Numbers: line:7-12, record>100, duration>1ms,\n"
-      "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Values, which are computed again "
+      "forward, backward, vjp, playback, failed, bookmarked, is:running. Numbers: line:7-12, record>100,\n"
+      "duration>1ms, bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Values, which are "
+      "computed again "
       "where\n"
       "they are not held: max(abs(out)) > 3, nan(out), norm(grad) < 1e-8 (Esc stops the search). Together:\n"
       "and, or, not, ( ). Words that belong together: \"my scope\". F3 and Shift+F3 go from match to "
@@ -165,10 +168,10 @@ void TimelineView::Private::makeActions() {
     return action;
   };
   nextMatch = goTo(QStringLiteral("Next match"), Qt::Key_F3,
-                   QStringLiteral("To the next op that the filter finds"), &TimelineView::goToNextMatch);
+                   QStringLiteral("Go to the next op that the filter finds"), &TimelineView::goToNextMatch);
   previousMatch =
       goTo(QStringLiteral("Previous match"), Qt::SHIFT | Qt::Key_F3,
-           QStringLiteral("To the op before that the filter finds"), &TimelineView::goToPreviousMatch);
+           QStringLiteral("Go to the previous op that the filter finds"), &TimelineView::goToPreviousMatch);
   clearByEscape(filter, q, [this] {
     if (model->scanning() && model->filterAsksForValues()) return model->stopFilter();
     filter->clear();
@@ -197,7 +200,7 @@ void TimelineView::Private::connectModels() {
   QObject::connect(&session, &Session::cursorChanged, q, [this] {
     matchNote.clear();
     chosenHeading = {};
-    // While a cell runs the cursor goes along, and what is folded stays so. Where it stops is to be seen.
+    // While a cell runs, the cursor follows, and folded groups stay folded. Where it stops must be visible.
     if (session.stop()) model->reveal(session.cursor());
     showCursor(true);
   });
@@ -274,7 +277,7 @@ QString TimelineView::Private::filterText() const {
     text += QStringLiteral(", looked at %1 %").arg(percent) +
             (model->filterAsksForValues() ? QStringLiteral(" (Esc in the filter stops it)") : QString());
   else if (model->filterStopped())
-    text += QStringLiteral(", stopped at %1 %: Enter in the filter begins anew").arg(percent);
+    text += QStringLiteral(", stopped at %1 %: Enter in the filter starts again").arg(percent);
   if (const quint64 lost = model->lostByFilter())
     text += QStringLiteral("\n%1 with lost values could not be decided, and %2 left out.")
                 .arg(lost == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(lost)),

@@ -28,9 +28,9 @@ class TimelineView : public SessionPanel {
   void setCellLabels(const QHash<QString, QString>& labels);
   /// Rows show them.
   void setBookmarks(const Bookmarks& bookmarks);
-  /// They stand in the context menu, too.
+  /// They are in the context menu, too.
   void setRecordActions(const QList<QAction*>& actions);
-  /// The questions stand in the context menu, about the row's record.
+  /// The questions are in the context menu, about the row's record.
   void setWhy(WhyActions& why);
   /// The selected row as text, columns separated by tabs; empty where none is.
   QString selectedText() const;

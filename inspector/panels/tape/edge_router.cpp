@@ -111,7 +111,7 @@ int EdgeRouter::inPort(const GraphEdge& edge, int source, int net) {
   return static_cast<int>(ports_.size()) - 1;
 }
 
-/// Along each side of each node: what comes from the left at the left, what stands straight above or below in
+/// Along each side of each node: what comes from the left at the left, what is straight above or below in
 /// the middle.
 void EdgeRouter::spreadPorts() {
   std::map<std::pair<int, Side>, std::vector<int>> sides;
@@ -269,7 +269,7 @@ void EdgeRouter::takeLanes() {
   assign(channels_, least_apart);
 }
 
-/// The lowest lane that nobody has there.
+/// The lowest free lane there.
 void EdgeRouter::assign(Stretches& stretches, double apart) {
   for (auto& [where, nets] : stretches) {
     std::vector<Stretch*> order;

@@ -31,8 +31,8 @@ class EdgeRouter {
     bool drawn = false;
     int net = -1;
     int out = -1, in = -1;                    ///< ports
-    int first_channel = 0, last_channel = 0;  ///< rows that they lie above
-    int gap = no_gap;                         ///< column that it lies left of
+    int first_channel = 0, last_channel = 0;  ///< rows that they are above
+    int gap = no_gap;                         ///< column that it is left of
   };
   static constexpr int no_gap = 1 << 30;
   /// What one net takes of a channel or gap; lanes are given to these.

@@ -1,4 +1,4 @@
-// Where the nodes, edges and labels of a tape stand: plain data, in logical pixels at zoom 1, y down.
+// The positions of a tape's nodes, edges and labels: plain data, in logical pixels at zoom 1, y down.
 #pragma once
 
 #include <QPointF>
@@ -44,14 +44,15 @@ struct GraphLayout {
   QRectF bounds;
 };
 
-/// Forward ops run down in rows, each below what it reads, leaves above their first reader; a VJP stands in
+/// Forward ops run down in rows, each below what it reads, leaves above their first reader; a VJP is in
 /// the row of its op, to the right, so that gradients run back up as the values came down. A custom
-/// gradient's ops are framed; the frame of its VJP stands beside it, both feet on one row. Ops that are not
-/// on the tape stand below it. Edges run in the lanes between rows and columns: through no node and no label,
+/// gradient's ops are framed; the frame of its VJP is beside it, both feet on one row. Ops that are not
+/// on the tape are below it. Edges run in the lanes between rows and columns: through no node and no label,
 /// and never along another tensor's edge.
 ///
-/// A node's place depends on the nodes before it alone: what a step adds moves nothing, and rewinding only
-/// takes away. Time: about linear. Any thread. Stops early, with whatever, where `cancelled` becomes true.
+/// A node's place depends on the nodes before it alone: nodes that a step adds move nothing, and rewinding
+/// only removes some. Time: about linear. Any thread. Stops early, with any result, where `cancelled` becomes
+/// true.
 GraphLayout layoutTapeGraph(const TapeGraph& graph, const std::atomic<bool>* cancelled = nullptr);
 
 /// Points along the curve, dense enough to look smooth at zoom 1.
@@ -62,8 +63,7 @@ class GroupMembers {
  public:
   explicit GroupMembers(const TapeGraph& graph);
   const std::vector<int>& of(int group) const;
-  /// The group's header stands where values or gradients come in; they go out at the other end: the last
-  /// member.
+  /// The group's header is where values or gradients enter; they leave at the other end: the last member.
   int exit(int group) const;
   /// Where an edge is drawn from: a custom gradient's result comes from the user's op that made it.
   int drawnFrom(const GraphEdge& edge) const;

@@ -1,4 +1,4 @@
-// The grid that a tape's layout stands on: columns of nodes with gaps between them for edges that run up and
+// The grid of a tape's layout: columns of nodes with gaps between them for edges that run up and
 // down, rows with channels between them for edges that run across. Logical pixels at zoom 1.
 #pragma once
 
@@ -12,7 +12,7 @@ constexpr double column_width = 168, column_gap = 60;
 constexpr double row_height = 60;
 constexpr double label_strip = 18;     ///< above each row: labels, and the ends of edges
 constexpr double channel_height = 30;  ///< between a row's badges and the next one's labels
-constexpr double badge_strip = 12;     ///< below each row: badges hang out of their nodes
+constexpr double badge_strip = 12;     ///< below each row: badges extend below their nodes
 constexpr double row_pitch = row_height + badge_strip + channel_height + label_strip;
 constexpr double column_pitch = column_width + column_gap;
 

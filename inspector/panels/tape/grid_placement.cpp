@@ -144,8 +144,12 @@ void GridPlacement::placeMember(int i) {
   }
   at.row += up ? -1 : 1;
   const int least = up && first_back_ ? first_back_ : at.column - most_aside;
-  const std::optional<GridCell> near = nearest(i, at, least, at.column + most_aside, up ? 1 : -1);
-  put(i, near ? *near : rightwards(i, at));
+  // What stands beside the frame, a constant that its ops read, lets it grow no wider in that row.
+  GridCell wanted = at;
+  for (int away = 0; away <= most_aside; ++away, wanted.row += up ? -1 : 1)
+    if (const auto near = nearest(i, wanted, least, at.column + most_aside, up ? 1 : -1))
+      return put(i, *near);
+  put(i, rightwards(i, at));
 }
 
 /// In the row of its op; of a framed one, in the frame's last row: there the function's result went out.
@@ -171,7 +175,7 @@ void GridPlacement::placePlayback(int i) {
   put(i, rightwards(i, {(found ? row : lowest_) + 1, first_back_}));
 }
 
-/// What runs backwards outside of any VJP: a sum of gradients stands in the row that it goes to.
+/// Ops that run backwards outside of any VJP: a sum of gradients is in the row that it goes to.
 void GridPlacement::placeBackward(int i) {
   const int goal = node(i).goal;
   if (placed(goal)) {

@@ -27,7 +27,7 @@ class GridPlacement {
   const std::vector<GridCell>& cells() const { return cells_; }
   /// Frames by their group's node, outer ones before inner ones.
   const std::map<int, CellBox>& frames() const { return frames_; }
-  /// Where the title of the ops that are not on the tape stands.
+  /// The position of the title of the ops that are not on the tape.
   std::optional<GridCell> apart() const { return apart_; }
 
  private:

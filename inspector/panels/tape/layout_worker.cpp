@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
-#include <set>
 
 namespace tapedeck::inspector {
 
@@ -40,10 +39,6 @@ std::shared_ptr<const LaidOutGraph> layOut(TapeGraph graph, const Folding& foldi
     result->paths.push_back(flattened(curve));
     result->path_bounds.push_back(boundsOfPath(result->paths.back()));
   }
-  std::set<std::pair<int, int>> taken;
-  for (const GridCell& cell : result->layout.cells) taken.insert({cell.row, cell.column});
-  for (const GridCell& cell : result->layout.cells)
-    result->roomy.push_back(!taken.contains({cell.row, cell.column + 1}));
   for (std::size_t i = 0; i < result->graph.nodes.size(); ++i)
     if (result->graph.nodes[i].current) result->current = static_cast<int>(i);
   return result;

@@ -1,4 +1,4 @@
-// Lays graphs out beside the UI thread, the newest first and only.
+// Lays out graphs on a thread of its own; only the newest request counts.
 #pragma once
 
 #include <QObject>
@@ -14,7 +14,6 @@ struct LaidOutGraph {
   GraphLayout layout;
   std::vector<std::vector<QPointF>> paths;  ///< the edges, flattened
   std::vector<QRectF> path_bounds;          ///< of the edges
-  std::vector<bool> roomy;                  ///< by node: no other stands in the cell to the right
   std::vector<QString> around;              ///< by node: see FoldedTape
   int folds = 0, left_out = 0;
   TapeGraph whole;         ///< what was folded
@@ -31,7 +30,7 @@ class LayoutWorker : public QObject {
   Q_OBJECT
  public:
   explicit LayoutWorker(QObject* parent = nullptr);
-  ~LayoutWorker() override;  ///< leaves what is under way to itself, and waits for nothing
+  ~LayoutWorker() override;  ///< abandons the job under way, and does not wait
 
   /// Returns at once. A request that did not begin yet is dropped, and so is the answer to the one under way.
   void request(const TapeGraph& graph, const Folding& folding = {});

@@ -31,6 +31,12 @@ LegendEntry oddEntry(const char* text) {
   return entry;
 }
 
+LegendEntry bookmarkEntry(const char* text) {
+  LegendEntry entry = nodeEntry(text, NodeKind::op);
+  entry.bookmark = true;
+  return entry;
+}
+
 LegendEntry edgeEntry(const char* text, bool backward) {
   LegendEntry entry;
   entry.text = QString::fromUtf8(text);
@@ -52,6 +58,7 @@ const QVector<LegendEntry>& legendEntries() {
       offTapeEntry("on no tape"),
       foldEntry("folded group"),
       oddEntry("NaN or infinity"),
+      bookmarkEntry("bookmark"),
       edgeEntry("value", false),
       edgeEntry("∂ gradient", true),
   };

@@ -12,6 +12,7 @@ struct LegendEntry {
   bool edge = false;
   bool backward = false;  ///< of an edge
   GraphNode node;         ///< an example, where it is no edge
+  bool bookmark = false;  ///< it has one: not in files
 };
 const QVector<LegendEntry>& legendEntries();
 

@@ -1,4 +1,4 @@
-// The whole graph, small, in a corner of the canvas, with a frame around what is in sight.
+// The whole graph, small, in a corner of the canvas, with a frame around the visible part.
 #pragma once
 
 #include <QImage>
@@ -12,8 +12,8 @@ namespace tapedeck::inspector {
 
 class TapeMinimap {
  public:
-  /// Where it lies on a canvas of that size; null where that has no room for it, or all of the graph is in
-  /// sight.
+  /// Its rectangle on a canvas of that size; null where that has no room for it, or the whole graph is
+  /// visible.
   QRectF place(const LaidOutGraph& laid, const Camera& camera, QSizeF room) const;
   /// To the left corner where it would cover the cursor's node in the right one, and back where that one is
   /// free again.

@@ -1,4 +1,4 @@
-// What the tooltip of a node says.
+// The tooltip of a node.
 #pragma once
 
 #include <QStringList>

@@ -132,7 +132,7 @@ NodeText nodeText(const GraphNode& node) {
 }
 
 QString oddText() {
-  return QStringLiteral("NaN/Inf");
+  return QStringLiteral("NaN/inf");
 }
 
 double nominalTextWidth(const QString& text, double size, bool bold) {

@@ -1,4 +1,4 @@
-// What a node and an edge of the tape say and look like: the same on the canvas and in SVG files.
+// Texts and looks of a tape's nodes and edges: the same on the canvas and in SVG files.
 #pragma once
 
 #include <QRectF>
@@ -21,7 +21,7 @@ struct NodeText {
   QString title;
   QStringList lines;  ///< at most two
   QString badge;      ///< "custom ∂"; empty: none
-  QString state;      ///< "next", "running", "failed", "∂ done", "NaN/Inf"; empty: none
+  QString state;      ///< "next", "running", "failed", "∂ done", "NaN/inf"; empty: none
 };
 NodeText nodeText(const GraphNode& node);
 
@@ -32,7 +32,8 @@ double nominalTextWidth(const QString& text, double size, bool bold);
 /// Depends on nothing that changes while the op runs, so that a node keeps its box when its value arrives.
 QSizeF nodeSize(const GraphNode& node);
 
-/// Where a badge hangs at a node: at its right foot where it tells a state, else at the left one.
+/// The position of a node's badge: at its lower right corner where it shows a state, else at the lower left
+/// one.
 QRectF badgeRect(const QRectF& node, const QString& badge, bool state);
 
 const Tint& nodeTint(const Theme& theme, const GraphNode& node);

@@ -33,7 +33,7 @@ std::map<int, Row> rowsOf(const TapeGraph& graph, const std::vector<QRectF>& nod
     row.scope = node.scope;
     row.ops = true;
   }
-  // What is read stands above who reads it.
+  // A value is above its readers.
   for (auto row = rows.rbegin(); row != rows.rend(); ++row)
     if (row != rows.rbegin() && !row->second.ops) row->second = std::prev(row)->second;
   return rows;

@@ -30,7 +30,7 @@ void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
   quint64 walked_key = 0;
   if (laid_ && walked_ >= 0) {
     const GraphNode& walked = laid_->graph.nodes[walked_];
-    // Who opened "more" stands beside what came.
+    // After "more" was opened, the walked node is beside the new ones.
     walked_key = walked.kind == NodeKind::more ? walked.page * 2 : nodeKey(walked);
   }
   const std::shared_ptr<const LaidOutGraph> before = std::exchange(laid_, std::move(laid));
@@ -45,13 +45,13 @@ void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
     else if (follow_ && laid_->graph.cursor != before->graph.cursor)
       keepCursorInSight(false);
   }
-  node_marks_ = laid_ ? marksOf(*laid_, marks_) : std::vector<quint8>();
+  markNodes();
   if (const quint64 key = std::exchange(walk_later_, 0)) walkToKey(key, false);
   describe();
   requestFrame();
 }
 
-/// Another part of the same tape: what was in sight and still is here stays where it is.
+/// Another part of the same tape: nodes that were visible and are in it stay where they are.
 void TapeCanvas::holdStill(const LaidOutGraph& before) {
   std::unordered_map<quint64, std::size_t> now;
   for (std::size_t i = 0; i < laid_->graph.nodes.size(); ++i) now[nodeKey(laid_->graph.nodes[i])] = i;
@@ -99,7 +99,7 @@ void TapeCanvas::fit() {
   emit cameraChanged();
 }
 
-/// Shows the cursor's node with the least motion: none where it is in sight.
+/// Shows the cursor's node with the least motion: none where it is visible.
 void TapeCanvas::keepCursorInSight(bool first) {
   const int node = currentNode();
   Camera whole;
@@ -181,8 +181,28 @@ void TapeCanvas::paintCanvas(CanvasPainter& painter) {
     if (!map_dragged_) map_.stepAside(*laid_, camera_, room());  // not from under the mouse
     map_.draw(painter, laid_, camera_, room());
   }
-  if (hovered_ >= 0 && !dragging_ && details_)
-    painter.tooltip(last_at_, details_(laid_->graph.nodes[hovered_]));
+  if (hovered_ >= 0 && !dragging_ && details_) {
+    QStringList details = details_(laid_->graph.nodes[hovered_]);
+    if (const QString text = bookmarkText(hovered_); !text.isEmpty()) details << text;
+    painter.tooltip(last_at_, details);
+  }
+}
+
+void TapeCanvas::setBookmarks(const QHash<RecordNumber, QString>& notes) {
+  if (notes == bookmarks_) return;
+  bookmarks_ = notes;
+  markNodes();
+  describe();
+  requestFrame();
+}
+
+void TapeCanvas::markNodes() {
+  node_marks_ = laid_ ? marksOf(*laid_, marks_) : std::vector<quint8>();
+  bookmark_texts_ = laid_ ? bookmarksOf(*laid_, bookmarks_) : QHash<int, QString>();
+  if (bookmark_texts_.isEmpty()) return;
+  node_marks_.resize(laid_->graph.nodes.size());
+  for (auto node = bookmark_texts_.keyBegin(); node != bookmark_texts_.keyEnd(); ++node)
+    node_marks_[static_cast<std::size_t>(*node)] |= bookmark_mark;
 }
 
 void TapeCanvas::setPath(const std::vector<RecordNumber>& records) {
@@ -393,8 +413,7 @@ AccessiblePart TapeCanvas::accessiblePart(int index) const {
   };
   const auto place = static_cast<std::size_t>(index);
   const std::size_t nodes = laid_->graph.nodes.size();
-  if (place < nodes)
-    return {spokenNode(laid_->graph.nodes[place]), {}, scaled(nodeRect(index)), QAccessible::ListItem};
+  if (place < nodes) return {spoken(index), {}, scaled(nodeRect(index)), QAccessible::ListItem};
   const GraphLayout::Lane& lane = laid_->layout.lanes[place - nodes];
   int inside = 0;
   for (std::size_t i = 0; i < nodes; ++i) inside += lane.rect.contains(laid_->layout.nodes[i].center());
@@ -402,10 +421,16 @@ AccessiblePart TapeCanvas::accessiblePart(int index) const {
           scaled(camera_.toWidget(lane.rect)), QAccessible::Grouping};
 }
 
+QString TapeCanvas::spoken(int node) const {
+  const QString text = spokenNode(laid_->graph.nodes[static_cast<std::size_t>(node)]);
+  const QString bookmark = bookmarkText(node);
+  return bookmark.isEmpty() ? text : text + QStringLiteral(", ") + bookmark;
+}
+
 void TapeCanvas::describe() {
   tellCurrentPart(this);
   const int node = actedNode();
-  setAccessibleDescription(node >= 0 ? spokenNode(laid_->graph.nodes[node]) : empty_sentence_);
+  setAccessibleDescription(node >= 0 ? spoken(node) : empty_sentence_);
 }
 
 }  // namespace tapedeck::inspector

@@ -18,10 +18,10 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
  public:
   explicit TapeCanvas(QWidget* parent = nullptr);
 
-  /// nullptr: nothing; then the sentence stands in the middle.
+  /// nullptr: nothing; then the sentence is in the middle.
   void showGraph(std::shared_ptr<const LaidOutGraph> laid);
   void setEmptySentence(const QString& sentence);
-  /// What the tooltip says of a node: a title, then lines, "key\tvalue" or plain.
+  /// The tooltip of a node: a title, then lines, "key\tvalue" or plain.
   void setDetails(std::function<QStringList(const GraphNode&)> details) { details_ = std::move(details); }
 
   const LaidOutGraph* laidOut() const { return laid_.get(); }
@@ -34,12 +34,15 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   /// The nodes that show these records are marked as the way of an answer.
   void setPath(const std::vector<RecordNumber>& records);
   std::vector<int> pathNodes() const;
-  /// What a search or a question about ancestors and descendants points out.
+  /// The nodes that a search or a question about ancestors and descendants highlights.
   void setMarks(const TapeMarks& marks);
+  /// Notes of bookmarks by record: those ops have a flag.
+  void setBookmarks(const QHash<RecordNumber, QString>& notes);
+  /// What is said of the node's bookmarks; empty: it has none.
+  QString bookmarkText(int node) const { return bookmark_texts_.value(node); }
   /// By node; empty: none.
   const std::vector<quint8>& marks() const { return node_marks_; }
-  /// Walks to the node that shows this one of the whole graph, brought into sight; of the next graph, where
-  /// `later`.
+  /// Walks and scrolls to the node that shows this one of the whole graph; of the next graph, where `later`.
   void walkToKey(quint64 key, bool later);
   /// What the keys act on: the node that they walked to, else the cursor's; -1: none.
   int actedNode() const { return walked_ >= 0 ? walked_ : currentNode(); }
@@ -110,6 +113,8 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   void holdStill(const LaidOutGraph& before);
   void pick(int node);
   void hover(QPointF at);
+  void markNodes();
+  QString spoken(int node) const;
   void describe();
 
   std::shared_ptr<const LaidOutGraph> laid_;
@@ -124,6 +129,8 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   std::vector<int> drawn_;
   std::vector<RecordNumber> path_;
   TapeMarks marks_;
+  QHash<RecordNumber, QString> bookmarks_;
+  QHash<int, QString> bookmark_texts_;  ///< by shown node
   std::vector<quint8> node_marks_;
   quint64 walk_later_ = 0;
   TapeMinimap map_;

@@ -9,7 +9,7 @@ namespace tapedeck::inspector {
 void TapeCanvas::setMarks(const TapeMarks& marks) {
   if (marks == marks_) return;
   marks_ = marks;
-  node_marks_ = laid_ ? marksOf(*laid_, marks_) : std::vector<quint8>();
+  markNodes();
   requestFrame();
 }
 

@@ -1,7 +1,9 @@
-// What is pointed out on the tape: hits of a search, ancestors and descendants.
+// The highlights on the tape: hits of a search, ancestors and descendants.
 #pragma once
 
+#include <QHash>
 #include <QSet>
+#include <QStringList>
 #include <span>
 #include <vector>
 
@@ -18,7 +20,13 @@ struct TapeMarks {
 };
 
 /// Of one shown node.
-enum TapeMark : quint8 { hit_mark = 1, ancestor_mark = 2, descendant_mark = 4, dim_mark = 8 };
+enum TapeMark : quint8 {
+  hit_mark = 1,
+  ancestor_mark = 2,
+  descendant_mark = 4,
+  dim_mark = 8,
+  bookmark_mark = 16
+};
 
 /// By shown node; empty: nothing is marked.
 inline std::vector<quint8> marksOf(const LaidOutGraph& laid, const TapeMarks& marks) {
@@ -36,6 +44,27 @@ inline std::vector<quint8> marksOf(const LaidOutGraph& laid, const TapeMarks& ma
     for (quint8& mark : result)
       if (!(mark & (ancestor_mark | descendant_mark))) mark |= dim_mark;
   return result;
+}
+
+/// What tooltips and screen readers say of the bookmarks of one shown node: "bookmark: too large here", "2
+/// bookmarks in it". By shown node; `notes` by record.
+inline QHash<int, QString> bookmarksOf(const LaidOutGraph& laid, const QHash<RecordNumber, QString>& notes) {
+  QHash<int, QStringList> found;
+  for (std::size_t i = 0; i < laid.whole.nodes.size() && !notes.isEmpty(); ++i) {
+    const GraphNode& node = laid.whole.nodes[i];
+    if (laid.shown[i] >= 0 && node.record && notes.contains(node.record))
+      found[laid.shown[i]] << notes.value(node.record);
+  }
+  QHash<int, QString> texts;
+  for (auto [node, all] : found.asKeyValueRange()) {
+    const bool folded = !laid.graph.nodes[static_cast<std::size_t>(node)].fold.isEmpty();
+    QString text =
+        all.size() == 1 ? QStringLiteral("bookmark") : QStringLiteral("%1 bookmarks").arg(all.size());
+    if (folded) text += QStringLiteral(" in it");
+    all.removeAll(QString());
+    texts[node] = all.isEmpty() ? text : text + QStringLiteral(": ") + all.join(QStringLiteral("; "));
+  }
+  return texts;
 }
 
 }  // namespace tapedeck::inspector

@@ -20,6 +20,7 @@ PanelDescriptor tapePanel() {
     view->setCellName(
         [cells = &context.cells](const protocol::Record& record) { return cells->name(record); });
     view->setWhy(context.why);
+    if (context.bookmarks) view->setBookmarks(*context.bookmarks);
     return view;
   };
   return panel;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inspector/panels/tape/grid.h"
 #include "inspector/panels/tape/legend.h"
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_marks.h"
@@ -29,6 +28,15 @@ void drawArrowHead(CanvasPainter& painter, QPointF tip, QPointF before, const QC
   if (!open) return painter.triangle(tip, back + side, back - side, color);
   const QPointF lines[] = {back + side, tip, back - side};
   painter.polyline(lines, color, std::max(1.0, 1.7 * scale));
+}
+
+/// Of a bookmark, as ⚑ in Ops: its pole begins in the box and ends above it.
+void drawFlag(CanvasPainter& painter, QPointF at, double size) {
+  const QColor& color = painter.theme().text;  // the cursor's frame has the accent colour
+  const QPointF foot = at + QPointF(0, 0.3 * size), top = at - QPointF(0, size);
+  const QPointF tip = top + QPointF(0.9 * size, 0.35 * size), low = top + QPointF(0, 0.7 * size);
+  painter.triangle(top, tip, low, color);
+  painter.line(foot, top, color, std::max(1.0, 0.12 * size));
 }
 
 }  // namespace
@@ -223,7 +231,7 @@ void TapeScene::drawOdd(const QRectF& rect) {
 }
 
 /// Hits have a frame with a full corner; ancestors a triangle at the left that points up, descendants one
-/// that points down.
+/// that points down. A bookmark is a flag at the right.
 void TapeScene::drawMarks(int index, const QRectF& rect) {
   const Theme& theme = painter_.theme();
   const double size = std::clamp(11 * camera_.zoom, 5.0, 11.0);
@@ -232,6 +240,10 @@ void TapeScene::drawMarks(int index, const QRectF& rect) {
     painter_.outline(wide, theme.success, 2, 5 * camera_.zoom);
     painter_.triangle(wide.topLeft(), wide.topLeft() + QPointF(1.6 * size, 0),
                       wide.topLeft() + QPointF(0, 1.6 * size), theme.success);
+  }
+  if (mark(index) & bookmark_mark) {
+    const double flag = std::clamp(17 * camera_.zoom, 9.0, 17.0);
+    drawFlag(painter_, rect.topRight() - QPointF(flag, 0), flag);
   }
   const QPointF corner(rect.left() - size - 3, rect.center().y());
   if (mark(index) & ancestor_mark)
@@ -242,8 +254,8 @@ void TapeScene::drawMarks(int index, const QRectF& rect) {
                       theme.text);
 }
 
-/// Inside the box, as large as fits, from `least_title` to `usual_title`; where that is too narrow, on over
-/// the free cell to the right.
+/// Inside the box, as large as fits, from `least_title` to `usual_title`; cut with an ellipsis where that is
+/// too wide.
 void TapeScene::drawTitle(int index, const QRectF& rect) {
   const GraphNode& node = laid_.graph.nodes[index];
   const Tint& tint = nodeTint(painter_.theme(), node);
@@ -252,13 +264,7 @@ void TapeScene::drawTitle(int index, const QRectF& rect) {
   double size = std::min(usual_title, 0.7 * inner.height());
   const double width = nominalTextWidth(title, size, true);
   if (width > inner.width()) size = std::max(std::min(size, least_title), size * inner.width() / width);
-  const double needed = painter_.textWidth(title, size, FontRole::bold) + 5;
-  if (needed <= rect.width() + 2 || !laid_.roomy[static_cast<std::size_t>(index)])
-    return painter_.textIn(inner, title, size, tint.stroke, Qt::AlignCenter, FontRole::bold);
-  const double room = rect.width() + (grid::column_width + grid::column_gap / 2) * camera_.zoom;
-  const QRectF label(rect.left() + 1, rect.center().y() - 0.6 * size, std::min(needed, room), 1.2 * size);
-  painter_.fill(label, tint.fill, 2);
-  painter_.textIn(label.adjusted(2, 0, -1, 0), title, size, tint.stroke, Qt::AlignLeft, FontRole::bold);
+  painter_.textIn(inner, title, size, tint.stroke, Qt::AlignCenter, FontRole::bold);
 }
 
 void TapeScene::drawNodeText(int index, const QRectF& rect) {
@@ -290,7 +296,7 @@ void TapeScene::drawNodeText(int index, const QRectF& rect) {
                     i ? theme.text : theme.faintText);
 }
 
-/// At the feet of the node, where no edge ends: what it is at the left, what it waits for at the right.
+/// At the feet of the node, where no edge ends: its kind at the left, its state at the right.
 void TapeScene::drawBadge(int index) {
   const GraphNode& node = laid_.graph.nodes[index];
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
@@ -350,6 +356,7 @@ void drawLegendEntry(CanvasPainter& painter, const LegendEntry& entry, const QRe
     painter.outline(sample, tint.stroke, 1, radius);
   if (entry.node.kind == NodeKind::variable)
     painter.outline(sample.adjusted(2, 2, -2, -2), tint.stroke, 1, 2);
+  if (entry.bookmark) drawFlag(painter, sample.topRight() - QPointF(12, -4), 9);
   if (entry.node.current) painter.outline(sample.adjusted(-1, -1, 1, 1), theme.accent, 2.5, radius);
 }
 

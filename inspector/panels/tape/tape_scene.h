@@ -1,4 +1,4 @@
-// What of a laid-out tape is drawn, and drawing it.
+// Which part of a laid-out tape is drawn, and how.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ enum class DetailLevel {
 };
 DetailLevel detailLevel(double zoom);
 
-/// What lies in a rectangle of the plane, by index. Plain data: culling is tested without drawing.
+/// The items in a rectangle of the plane, by index. Plain data: culling is tested without drawing.
 struct VisibleItems {
   std::vector<int> nodes;
   std::vector<int> edges;

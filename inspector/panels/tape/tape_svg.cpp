@@ -17,7 +17,7 @@ QString number(double value) {
   return QString::number(value, 'f', 1);
 }
 
-/// What XML 1.0 can not hold, which user's names may contain.
+/// Characters that XML 1.0 can't hold, and users' names may contain.
 QString printable(QString text) {
   for (QChar& character : text)
     if ((character < QChar(0x20) && character != QLatin1Char('\t')) || character.unicode() >= 0xFFFE)
@@ -41,7 +41,7 @@ class SvgWriter {
   }
 
   QByteArray write(const QString& title) {
-    const QVector<LegendEntry> legend = legendEntries();
+    const QVector<LegendEntry> legend = fileEntries();
     const double legend_width = legendWidth();
     QRectF view = layout_.bounds.isNull() ? QRectF(0, 0, 480, 80) : layout_.bounds;
     const double legend_height =
@@ -79,9 +79,15 @@ class SvgWriter {
     for (const auto& [name, value] : list) xml_.writeAttribute(QLatin1String(name), value);
   }
 
+  /// A file has no bookmarks: they are the window's.
+  static QVector<LegendEntry> fileEntries() {
+    QVector<LegendEntry> entries = legendEntries();
+    entries.removeIf([](const LegendEntry& entry) { return entry.bookmark; });
+    return entries;
+  }
   static double legendWidth() {
     double width = 0;
-    for (const LegendEntry& entry : legendEntries())
+    for (const LegendEntry& entry : fileEntries())
       width = std::max(width, nominalTextWidth(entry.text, 11, false));
     return width + 60;
   }

@@ -57,11 +57,10 @@ void TapeTools::addGroupActions() {
 
 void TapeTools::addLineageActions() {
   ancestors_ = add(QStringLiteral("Ancestors"), {Qt::Key_A},
-                   QStringLiteral("Point out what the node's value was made of, and dim the rest"));
+                   QStringLiteral("Highlight what the node's value was computed from, and dim the rest"));
   descendants_ = add(QStringLiteral("Descendants"), {Qt::Key_D},
-                     QStringLiteral("Point out what was made of the node's value, and dim the rest"));
-  only_ = add(QStringLiteral("Only these"), {Qt::Key_I},
-              QStringLiteral("Leave out what is neither: ancestors, descendants, or both"));
+                     QStringLiteral("Highlight what was computed from the node's value, and dim the rest"));
+  only_ = add(QStringLiteral("Only these"), {Qt::Key_I}, QStringLiteral("Hide all nodes that are neither"));
   for (QAction* action : {ancestors_, descendants_, only_}) action->setCheckable(true);
   for (QAction* action : {ancestors_, descendants_})
     connect(action, &QAction::toggled, this, &TapeTools::toggleLineage);
@@ -86,18 +85,18 @@ void TapeTools::addSearch() {
   field_->setPlaceholderText(QStringLiteral("Find on the tape"));
   field_->setAccessibleName(QStringLiteral("Find on the tape"));
   field_->setToolTip(QStringLiteral(
-      "Nodes in whose op, name, scope, shape, value or record number every word occurs; nan finds "
-      "values that hold one.\nEnter and Shift+Enter: the next hit and the one before (Ctrl+F; Esc "
-      "ends the search)"));
+      "Nodes whose op, name, scope, shape, value or record number contains every word; nan finds values that "
+      "hold one.\nEnter and Shift+Enter: the next and the previous match (Ctrl+F; Esc ends the search)"));
   count_ = plainLabel(bar_);
   count_->setObjectName(QStringLiteral("tapeSearchCount"));
   row->addWidget(field_, 1);
   row->addWidget(count_);
   find_ =
       add(QStringLiteral("Find"), {QKeySequence::Find}, QStringLiteral("Find a node, also in folded groups"));
-  next_ = add(QStringLiteral("Next hit"), {Qt::Key_N}, QStringLiteral("Go to the next hit of the search"));
-  previous_ = add(QStringLiteral("Previous hit"), {Qt::SHIFT | Qt::Key_N},
-                  QStringLiteral("Go to the hit before of the search"));
+  next_ =
+      add(QStringLiteral("Next match"), {Qt::Key_N}, QStringLiteral("Go to the next match of the search"));
+  previous_ = add(QStringLiteral("Previous match"), {Qt::SHIFT | Qt::Key_N},
+                  QStringLiteral("Go to the previous match of the search"));
   for (const auto& [action, arrow] : {std::pair{previous_, Qt::UpArrow}, std::pair{next_, Qt::DownArrow}}) {
     auto* button = new QToolButton(bar_);
     button->setDefaultAction(action);
@@ -251,9 +250,9 @@ void TapeTools::search() {
   previous_->setEnabled(!hits_.empty());
   const QString total = countText(static_cast<quint64>(hits_.size()));
   count_->setText(field_->text().trimmed().isEmpty() ? QString()
-                  : hits_.empty()                    ? QStringLiteral("no hit")
+                  : hits_.empty()                    ? QStringLiteral("no match")
                   : at_ < 0
-                      ? total + (hits_.size() == 1 ? QStringLiteral(" hit") : QStringLiteral(" hits"))
+                      ? total + (hits_.size() == 1 ? QStringLiteral(" match") : QStringLiteral(" matches"))
                       : QStringLiteral("%1 of %2").arg(countText(static_cast<quint64>(at_) + 1), total));
   look();
 }
@@ -308,7 +307,7 @@ QString TapeTools::summary() const {
                   ? QStringLiteral("1 group folded")
                   : QStringLiteral("%1 groups folded").arg(countText(static_cast<quint64>(laid->folds))));
   if (laid && laid->left_out)
-    parts << QStringLiteral("%1 nodes left out").arg(countText(static_cast<quint64>(laid->left_out)));
+    parts << QStringLiteral("%1 nodes hidden").arg(countText(static_cast<quint64>(laid->left_out)));
   return parts.join(QStringLiteral(" · "));
 }
 

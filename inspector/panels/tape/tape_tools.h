@@ -1,4 +1,4 @@
-// Finding one's way on a tape: groups to open and fold, a search, ancestors and descendants.
+// Navigation on a tape: groups to open and fold, a search, ancestors and descendants.
 #pragma once
 
 #include <QObject>
@@ -19,7 +19,7 @@ class TapeTools : public QObject {
   /// Adds its actions to the panel, whose canvas it is.
   TapeTools(QWidget* panel, TapeCanvas* canvas);
 
-  /// What of the graph is to be shown.
+  /// The part of the graph to show.
   Folding folding(const TapeGraph& graph) const;
   /// The canvas shows another graph.
   void laidOut();
@@ -31,7 +31,7 @@ class TapeTools : public QObject {
   void addTo(QMenu* menu) const;
   /// "3 groups folded · 20 of 60 nodes"; empty: all is shown.
   QString summary() const;
-  /// Opens the groups around the cursor's node, and brings it into sight.
+  /// Opens the groups around the cursor's node, and scrolls to it.
   void showCursor();
 
  signals:

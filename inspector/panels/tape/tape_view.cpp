@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/ops/bookmarks.h"
 #include "inspector/model/tape/odd_values.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tape/node_details.h"
@@ -66,10 +67,10 @@ struct TapeView::Private {
 
   void addCheck() {
     odd = new OddValues(&session, view);
-    check = addKeyedAction(
-        view, QStringLiteral("Check for NaN"), {Qt::Key_X},
-        QStringLiteral("Look for NaN and infinity in all values of the tape, and mark them. What is "
-                       "not kept is computed anew; a second time stops it"));
+    check =
+        addKeyedAction(view, QStringLiteral("Check for NaN"), {Qt::Key_X},
+                       QStringLiteral("Look for NaN and infinity in all values of the tape, and mark them. "
+                                      "Values that are not held are recomputed; pressing it again stops"));
     check->setCheckable(true);
     QObject::connect(check, &QAction::triggered, view, [this](bool on) {
       if (on)
@@ -99,10 +100,10 @@ struct TapeView::Private {
     QObject::connect(addAction(QStringLiteral("+"), {Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Zoom in")),
                      &QAction::triggered, view, &TapeView::zoomIn);
     QObject::connect(addAction(QStringLiteral("Cursor"), {Qt::Key_Home},
-                               QStringLiteral("Bring the cursor's op into sight, out of folded groups")),
+                               QStringLiteral("Bring the cursor's op into view, out of folded groups")),
                      &QAction::triggered, tools, &TapeTools::showCursor);
     QAction* const follow =
-        addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in sight"));
+        addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in view"));
     follow->setCheckable(true);
     follow->setChecked(true);
     QObject::connect(follow, &QAction::toggled, canvas, &TapeCanvas::setFollowsCursor);
@@ -188,7 +189,7 @@ struct TapeView::Private {
     const protocol::Record* record = node.record ? session.cachedRecord(node.record) : nullptr;
     const protocol::TensorInfo* tensor = node.tensor ? session.tensor(node.tensor) : nullptr;
     std::optional<protocol::Record> shown;
-    if (record) shown = session.looked(*record);  // with the values of what is looked at
+    if (record) shown = session.withShownPreviews(*record);
     return nodeDetails(node, shown ? &*shown : nullptr, tensor, cell_name);
   }
 };
@@ -291,6 +292,16 @@ void TapeView::setWhy(WhyActions& why) {
   const auto mark = [this, &why] { d_->canvas->setPath(why.model()->path()); };
   connect(why.model(), &WhyModel::changed, this, mark);
   mark();
+}
+
+void TapeView::setBookmarks(const Bookmarks& bookmarks) {
+  const auto show = [this, &bookmarks] {
+    QHash<RecordNumber, QString> notes;
+    for (const RecordNumber record : bookmarks.here()) notes[record] = bookmarks.find(record)->note;
+    d_->canvas->setBookmarks(notes);
+  };
+  connect(&bookmarks, &Bookmarks::changed, this, show);
+  show();
 }
 
 QList<QAction*> TapeView::exportActions() const {

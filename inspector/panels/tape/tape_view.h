@@ -20,7 +20,7 @@ class WhyActions;
 /// Enter is a click on the node gone to, Shift and arrows move the plane, + and − zoom, F or 0 fits, Home
 /// goes to the cursor, C follows it, G shows the legend. Long tapes are folded into groups: O or Enter opens
 /// one, U folds it up, Shift+O and Shift+U open all and fold as at first; Ctrl+F searches, N goes to the next
-/// hit; A and D point out ancestors and descendants, I leaves out the rest; M shows the map.
+/// hit; A and D highlight ancestors and descendants, I hides the rest; M shows the map.
 class TapeView : public SessionPanel {
   Q_OBJECT
  public:
@@ -29,11 +29,13 @@ class TapeView : public SessionPanel {
 
   TapeCanvas* canvas() const;
   TapeGraphModel* model() const;
-  /// Writes the graph to a file, beside the UI thread; `exported` tells the end.
+  /// Writes the graph to a file, on another thread; `exported` reports the end.
   void exportSvg(const QString& path);
-  /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
+  /// Names a cell in the tooltips: "cell 3". Without it they show the cell's id.
   void setCellName(std::function<QString(const protocol::Record& record)> name);
-  /// The questions stand in the context menu of nodes; the records of an answer are marked.
+  /// Ops that have one get a flag, and their tooltips the note.
+  void setBookmarks(const Bookmarks& bookmarks);
+  /// The questions are in the context menu of nodes; the records of an answer are marked.
   void setWhy(WhyActions& why);
   QList<QAction*> exportActions() const override;
   QList<HandledKeys> handledKeys() const override;

@@ -20,7 +20,7 @@ void selectElement(TensorModel& model, TensorCanvas& canvas, const std::vector<s
 /// Where the user looks at the heat map, shows the element there, else among the numbers.
 void showElement(TensorModel& model, TensorCanvas& canvas, const std::vector<std::int64_t>& element);
 
-/// What is shown, as the subject of a question.
+/// The shown tensor and element, as the subject of a question.
 WhySubject whySubject(const TensorModel& model, TensorCanvas& canvas);
 
 }  // namespace tapedeck::inspector

@@ -8,7 +8,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double least_visible = 60;  ///< pixels of the picture that stay in sight
+constexpr double least_visible = 60;  ///< pixels of the picture that stay visible
 constexpr double most_cell_size = 160;
 constexpr double key_pan = 50;
 
@@ -122,7 +122,7 @@ HeatPane::Cell HeatPane::steps() const {
   return tile ? Cell{tile->row_step, tile->column_step} : Cell{1, 1};
 }
 
-/// The first key chooses a cell that is in sight; the others go on from there.
+/// The first key chooses a visible cell; the others go on from there.
 void HeatPane::moveCursor(std::int64_t rows, std::int64_t columns) {
   const QSizeF world = worldSize();
   if (world.isEmpty()) return;

@@ -167,8 +167,8 @@ void HeatPane::drawColorBar(CanvasPainter& painter) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const Unusual unusual[] = {
       {statistics && statistics->nan > 0, ColorMap::nan_color, std::nan(""), "NaN"},
-      {statistics && statistics->positive_infinity > 0, ColorMap::positive_infinity_color, inf, "+Inf"},
-      {statistics && statistics->negative_infinity > 0, ColorMap::negative_infinity_color, -inf, "−Inf"}};
+      {statistics && statistics->positive_infinity > 0, ColorMap::positive_infinity_color, inf, "+inf"},
+      {statistics && statistics->negative_infinity > 0, ColorMap::negative_infinity_color, -inf, "−inf"}};
   double extra = 0;
   for (const Unusual& entry : unusual) extra += entry.there ? 20 : 0;
   const QRectF bar(area_.width() - bar_space + 12, view.top() + 2, 14,

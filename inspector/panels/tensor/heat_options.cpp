@@ -60,7 +60,7 @@ void HeatOptions::makeRange() {
   range_->setAccessibleName(QStringLiteral("Range of colours"));
   QAction* const action = addKeyedAction(
       view_, QStringLiteral("Range of colours"), {Qt::ALT | Qt::SHIFT | Qt::Key_R},
-      QStringLiteral("Which values the colours reach, as in “-1 … 2.5” or “±3”; empty: minimum to maximum"));
+      QStringLiteral("Which values the colours span, such as “-1 … 2.5” or “±3”; empty: minimum to maximum"));
   range_->setToolTip(action->toolTip());
   connect(action, &QAction::triggered, range_, [this] {
     canvas_->setMode(TensorMode::heatMap);
@@ -115,10 +115,9 @@ void HeatOptions::makeMore() {
                                      Cells{protocol::CellValue::minimum, "The minimum"},
                                      Cells{protocol::CellValue::maximum, "The maximum"},
                                      Cells{protocol::CellValue::mean, "The mean"}})
-    menu->addAction(
-        choice(cells_, QString::fromUtf8(one.text),
-               QStringLiteral("Where there are more elements than pixels; NaN shows in each case"),
-               static_cast<int>(one.value)));
+    menu->addAction(choice(cells_, QString::fromUtf8(one.text),
+                           QStringLiteral("Where there are more elements than pixels; NaN always shows"),
+                           static_cast<int>(one.value)));
   cells_->actions().first()->setChecked(true);
   connect(cells_, &QActionGroup::triggered, model_, [this](QAction* action) {
     model_->setCellValue(static_cast<protocol::CellValue>(action->data().toInt()));

@@ -25,7 +25,7 @@ class HeatOptions : public QWidget {
   QToolButton* moreButton() const { return more_; }
 
  signals:
-  /// "“5” is no range of colours: …"; empty: the text is good.
+  /// "“5” is not a range of colours: …"; empty: the text is good.
   void rangeErrorChanged(const QString& sentence);
 
  protected:

@@ -17,7 +17,7 @@ constexpr double most_scale = 64;   ///< pixels for an element
 constexpr double figure_size = 11, figure_height = 20;
 constexpr int readout_digits = 6, figure_digits = 4;
 constexpr double least_of_logarithm = 1e-12;  ///< of the largest value, unless a range was typed
-constexpr int most_marks = 4000;              ///< cells that are looked at for hatching
+constexpr int most_marks = 4000;              ///< cells that are examined for hatching
 constexpr std::int64_t most_parts = 20'000;
 
 double finiteLow(const std::vector<double>& values) {
@@ -94,7 +94,7 @@ void HeatPane::fit() {
   const QRectF view = plot();
   QSizeF world = worldSize();
   if (const std::optional<ImageGrid> images = model_->images()) {
-    // All of them, or as many as can be had at once and be seen: the others are below.
+    // All of them, or as many as one answer has and can be seen: the others are below.
     const auto seen = static_cast<std::int64_t>(std::max(1.0, std::floor(view.width() / least_image)) *
                                                 std::max(1.0, std::floor(view.height() / least_image)));
     ImageGrid shown = *images;
@@ -299,7 +299,7 @@ AccessiblePart HeatPane::part(int index) const {
   }
   if (too_many)
     return {QStringLiteral("%1 × %2 cells").arg(cells.rows).arg(cells.columns),
-            QStringLiteral("too many to be told one by one: zoom in with the key +"), plot(),
+            QStringLiteral("too many to list one by one: zoom in with the key +"), plot(),
             QAccessible::StaticText};
   const protocol::Tile& tile = *model_->tile();
   const std::int64_t r = cells.row + index / cells.columns, c = cells.column + index % cells.columns;

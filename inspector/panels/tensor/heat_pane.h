@@ -19,7 +19,7 @@ class HeatPane : public TensorPane {
   void askForValues(QSizeF area) override;
   void layoutChanged() override;
   QString readout() const override;
-  /// Of cells too many to be walked through there is one part, which says so.
+  /// Where there are too many cells to walk through, there is one part, which says so.
   int partCount() const override;
   AccessiblePart part(int index) const override;
   int currentPart() const override;
@@ -40,7 +40,7 @@ class HeatPane : public TensorPane {
   QString rangeText() const { return choice().range; }
   QString rangeError() const { return parseRange(choice().range).error; }
   const ColorMap& colorMap() const { return map_; }
-  /// Brings it into sight, large enough to be seen, and moves the cursor there: of the shown rows and
+  /// Scrolls and zooms to it, and moves the cursor there: of the shown rows and
   /// columns, or of an image.
   void showElement(std::int64_t row, std::int64_t column);
   void showPixel(const ImagePlace& place);
@@ -79,7 +79,7 @@ class HeatPane : public TensorPane {
   QRectF cursorRect() const;
   QString textAt(QPointF world) const;
   const double* valueAt(std::int64_t row, std::int64_t column) const;
-  /// The cells of the tile that are in sight: where the first is, and how many there are.
+  /// The visible cells of the tile: the position of the first, and how many there are.
   struct InSight {
     std::int64_t row = 0, column = 0, rows = 0, columns = 0;
   };
@@ -127,7 +127,7 @@ class HeatPane : public TensorPane {
   quint64 version_ = 0;
 
  public:
-  /// The model has other values.
+  /// The model's values changed.
   void valuesChanged() { ++version_; }
 };
 

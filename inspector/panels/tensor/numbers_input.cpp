@@ -31,7 +31,7 @@ bool NumbersPane::cellAt(QPointF at, std::int64_t& row, std::int64_t& column) co
   const QRectF cells = cellsArea();
   const double down = at.y() - cells.top(), right = at.x() - cells.left();
   if (down < 0 || right < 0) return false;
-  // A selection may be drawn on past what is in sight.
+  // A selection may be dragged beyond the visible part.
   if (drag_ != Drag::cells && !cells.contains(at)) return false;
   row = static_cast<std::int64_t>(std::floor(top_ + down / metrics_.cell_height));
   column = static_cast<std::int64_t>(std::floor(left_ + right / metrics_.cell_width));
@@ -143,7 +143,7 @@ bool NumbersPane::key(QKeyEvent* event) {
   const bool far = event->modifiers().testFlag(Qt::ControlModifier);
   const auto page = std::max<std::int64_t>(1, static_cast<std::int64_t>(visibleRows()) - 1);
   const std::int64_t last_row = model_->totalRows() - 1, last_column = model_->totalColumns() - 1;
-  // Without a selection an arrow selects the first cell in sight.
+  // Without a selection an arrow selects the first visible cell.
   const bool arrow = event->key() == Qt::Key_Left || event->key() == Qt::Key_Right ||
                      event->key() == Qt::Key_Up || event->key() == Qt::Key_Down;
   if (!has_selection_) {

@@ -226,7 +226,7 @@ void NumbersPane::drawScrollBars(CanvasPainter& painter) {
 AccessiblePart NumbersPane::part(int index) const {
   const NumberCell& cell = cells_[static_cast<std::size_t>(index)];
   return {indexText(*model_, cell.row, cell.column),
-          cell.text.isEmpty() ? QStringLiteral("on its way") : cell.text, cell.rect, QAccessible::Cell};
+          cell.text.isEmpty() ? QStringLiteral("loading") : cell.text, cell.rect, QAccessible::Cell};
 }
 
 int NumbersPane::currentPart() const {

@@ -11,7 +11,7 @@ namespace tapedeck::inspector {
 /// A cell as the last frame drew it. Plain data, for tests and screen readers.
 struct NumberCell {
   std::int64_t row = 0, column = 0;
-  QString text;  ///< empty: its value is on the way
+  QString text;  ///< empty: its value is being fetched
   QRectF rect;
   bool selected = false;
   bool unusual = false;  ///< NaN or infinite
@@ -45,13 +45,13 @@ class NumbersPane : public TensorPane {
   bool wheel(QWheelEvent* event) override;
   bool key(QKeyEvent* event) override;
   void leave() override;
-  /// The model has other values.
+  /// The model's values changed.
   void valuesChanged() { formatted_ = false; }
 
   const std::vector<NumberCell>& visibleCells() const { return cells_; }
   std::optional<CellRange> selection() const;
   void selectAll();
-  /// Selects one cell and brings it into sight.
+  /// Selects one cell and scrolls to it.
   void selectCell(std::int64_t row, std::int64_t column);
   /// Scrolls by cells.
   void scrollTo(double row, double column);
@@ -73,7 +73,7 @@ class NumbersPane : public TensorPane {
   /// What scroll bars, where they are needed, and headers leave.
   QRectF cellsArea() const;
   QRectF thumb(bool vertical) const;
-  /// Where a scroll bar is there: a page on, or back.
+  /// Where there is a scroll bar: a page forward, or back.
   bool pageTowards(QPointF at);
   double visibleRows() const;
   double visibleColumns() const;
@@ -92,7 +92,7 @@ class NumbersPane : public TensorPane {
   double top_ = 0, left_ = 0;  ///< the first visible row and column
   std::vector<NumberCell> cells_;
   bool has_selection_ = false;
-  bool keys_moved_ = false;  ///< the selected cell must stay in sight, also when wider numbers come
+  bool keys_moved_ = false;  ///< the selected cell must stay visible, also when wider numbers arrive
   std::int64_t anchor_row_ = 0, anchor_column_ = 0, row_ = 0, column_ = 0;
   std::int64_t hovered_row_ = -1, hovered_column_ = -1;
   enum class Drag { none, cells, vertical, horizontal } drag_ = Drag::none;

@@ -61,8 +61,8 @@ QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model) {
           {QStringLiteral("std"), figure(s, &protocol::Statistics::deviation)},
           {QStringLiteral("zeros"), s ? share(s->zeros, s->count) : none},
           {QStringLiteral("NaN"), s ? share(s->nan, s->count) : none},
-          {QStringLiteral("+Inf"), s ? share(s->positive_infinity, s->count) : none},
-          {QStringLiteral("−Inf"), s ? share(s->negative_infinity, s->count) : none}};
+          {QStringLiteral("+inf"), s ? share(s->positive_infinity, s->count) : none},
+          {QStringLiteral("−inf"), s ? share(s->negative_infinity, s->count) : none}};
 }
 
 QString subnormalNote(const protocol::Statistics& statistics) {
@@ -78,7 +78,7 @@ QString statisticsLine(const TensorModel& model) {
   QStringList parts;
   if (s->nan) parts << QStringLiteral("%1 NaN").arg(countText(s->nan));
   if (const std::uint64_t infinite = s->positive_infinity + s->negative_infinity)
-    parts << QStringLiteral("%1 Inf").arg(countText(infinite));
+    parts << QStringLiteral("%1 inf").arg(countText(infinite));
   if (s->subnormals) parts << QStringLiteral("%1 subnormal, slow").arg(subnormalShare(*s));
   if (s->minimum && s->maximum && s->mean && s->deviation) {
     const std::string dtype = model.tensor() ? model.tensor()->dtype : "float32";
@@ -170,10 +170,10 @@ void StatisticsPanel::update() {
   for (const auto& [name, value] : statisticsTexts(*model_)) {
     QLabel* label = values_[name];
     label->setText(value);
-    // What is not finite is what people look for.
+    // Users look for what is not finite.
     const bool alarm = statistics && ((name == QLatin1String("NaN") && statistics->nan) ||
-                                      (name == QLatin1String("+Inf") && statistics->positive_infinity) ||
-                                      (name == QStringLiteral("−Inf") && statistics->negative_infinity));
+                                      (name == QLatin1String("+inf") && statistics->positive_infinity) ||
+                                      (name == QStringLiteral("−inf") && statistics->negative_infinity));
     QFont font = label->font();
     font.setBold(alarm);
     label->setFont(font);

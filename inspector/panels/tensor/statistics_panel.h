@@ -15,15 +15,15 @@ namespace tapedeck::inspector {
 QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model);
 /// The same in one line, for narrow panels.
 QString statisticsLine(const TensorModel& model);
-/// That arithmetic on the tensor's values is slow, and what to do; empty where it is not.
+/// A note that arithmetic on the tensor's values is slow, and what to do; empty where it is not.
 QString subnormalNote(const protocol::Statistics& statistics);
 
 class StatisticsPanel : public QWidget {
   Q_OBJECT
  public:
   explicit StatisticsPanel(TensorModel* model, QWidget* parent = nullptr);
-  QString text(const QString& name) const;  ///< what stands beside a name
-  QString note() const;                     ///< what stands below the histogram
+  QString text(const QString& name) const;  ///< the text beside a name
+  QString note() const;                     ///< the text below the histogram
 
  protected:
   void changeEvent(QEvent* event) override;

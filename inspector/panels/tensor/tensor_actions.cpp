@@ -92,8 +92,8 @@ void TensorActions::makeWriting() {
   connect(add(QStringLiteral("Save values…"), Qt::ALT | Qt::SHIFT | Qt::Key_V,
               QStringLiteral("Save all of the tensor as .npy or .csv")),
           &QAction::triggered, this, &TensorActions::saveValues);
-  stop_ = addKeyedAction(view_, QStringLiteral("Stop looking or saving"), {Qt::ALT | Qt::SHIFT | Qt::Key_Q},
-                         QStringLiteral("Stop what looks through the values, or saves them"));
+  stop_ = addKeyedAction(view_, QStringLiteral("Stop searching or saving"), {Qt::ALT | Qt::SHIFT | Qt::Key_Q},
+                         QStringLiteral("Stop searching the values, or saving them"));
   canvas_->addAction(stop_);
   connect(stop_, &QAction::triggered, this, [this] {
     finder_.stop();
@@ -157,7 +157,7 @@ void TensorActions::copyLiteral() {
         const std::int64_t count = elementCount(shape);
         if (static_cast<std::int64_t>(tile.values.size()) != count ||
             (!tile.exact.empty() && tile.exact.size() != tile.values.size()))
-          return emit told(QStringLiteral("The session's answer does not fit: %1 values of %2.")
+          return emit told(QStringLiteral("The session's answer is malformed: %1 values of %2.")
                                .arg(tile.values.size())
                                .arg(count),
                            false);

@@ -1,4 +1,4 @@
-// What can be done with the values of the shown tensor: find some of them, copy and save them.
+// The actions on the values of the shown tensor: find some of them, copy and save them.
 #pragma once
 
 #include <QObject>
@@ -17,7 +17,7 @@ class TensorCanvas;
 class TensorActions : public QObject {
   Q_OBJECT
  public:
-  /// Actions belong to `view`, and stand in the canvas' menu. `model` outlives this.
+  /// `view` owns the actions, and they are in the canvas's menu. `model` outlives this.
   TensorActions(TensorModel* model, TensorCanvas* canvas, QWidget* view);
 
   /// Asks for a file's path, as askForPath() does; tests give another one.

@@ -1,4 +1,4 @@
-// The canvas of the tensor panel: one of the panes, or the sentence that stands in its place.
+// The canvas of the tensor panel: one of the panes, or a sentence instead.
 #pragma once
 
 #include "inspector/model/tensor/tensor_model.h"
@@ -20,7 +20,7 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   NumbersPane& numbers() { return numbers_; }
   HeatPane& heatMap() { return heat_; }
   HistogramPane& histogram() { return histogram_; }
-  /// What stands instead of a picture: why there are no values, the one value of a scalar; empty: a pane is
+  /// The text instead of a picture: why there are no values, the one value of a scalar; empty: a pane is
   /// shown.
   QString sentence() const;
   bool showsScalar() const;
@@ -29,13 +29,13 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   QString readout() const;
   /// Where the values come from, at its right; empty where they are held.
   QString sourceText() const;
-  /// All that is said there: what cells show of their elements, and where the values come from.
+  /// The full text of that line: what cells show of their elements, and where the values come from.
   QString noteText() const;
-  /// Stands in that line where it has nothing to say, or `first` instead of what it says.
+  /// Shown in that line where it is empty, or with `first` instead of its text.
   void setFooter(const QString& text, bool first);
   QString footer() const { return footer_; }
 
-  /// The numbers, cells or bars that are in sight.
+  /// The visible numbers, cells or bars.
   int accessiblePartCount() const override;
   AccessiblePart accessiblePart(int index) const override;
   int currentAccessiblePart() const override;
@@ -45,7 +45,7 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   /// The selected numbers, all their digits, columns by tabs and rows by newlines. They are fetched where
   /// they are not here; at most 262,144.
   void copy();
-  /// Among the numbers: selects the one at this shown row and column, and brings it into sight.
+  /// Among the numbers: selects the one at this shown row and column, and scrolls to it.
   void selectNumber(std::int64_t row, std::int64_t column);
 
  signals:
@@ -68,7 +68,7 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   QSizeF paneArea() const;
   void layoutChanged();
   void valuesChanged();
-  /// Updates what screen readers say of the tensor as a whole.
+  /// Updates the description of the whole tensor for screen readers.
   void describe();
   void takeCopy(const protocol::Tile& tile);
   void drawScalar(CanvasPainter& painter);

@@ -105,7 +105,7 @@ void TensorControls::makeReshape() {
   setReshapeWidth();
   QAction* const action = addAction(
       QStringLiteral("Reshape"), Qt::ALT | Qt::Key_R,
-      QStringLiteral("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
+      QStringLiteral("Look at the values in another shape; “28,28” makes images of a matrix's columns"));
   reshape_->setToolTip(action->toolTip());
   connect(action, &QAction::triggered, reshape_, [this] {
     reshape_->setFocus(Qt::ShortcutFocusReason);
@@ -114,7 +114,7 @@ void TensorControls::makeReshape() {
   connect(reshape_, &QLineEdit::textEdited, model_, [this](const QString& text) {
     const bool before = model_->images().has_value();
     model_->setReshapeText(text);
-    // Who asks for images wants to see them.
+    // A user who asks for images wants to see them.
     if (!before && model_->images()) canvas_->setMode(TensorMode::heatMap);
   });
   layout()->addWidget(reshape_);

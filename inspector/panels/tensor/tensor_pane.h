@@ -21,15 +21,15 @@ class TensorPane {
 
   /// Draws into the canvas from its top left corner; `area` is what the pane has.
   virtual void paint(CanvasPainter& painter, QSizeF area) = 0;
-  /// Tells the model what is visible; called when the area, the layout or the place changed.
+  /// Reports the visible part to the model; called when the area, the layout or the place changed.
   virtual void askForValues(QSizeF area) = 0;
   /// Another tensor or layout: back to the start.
   virtual void layoutChanged() {}
-  /// What the pointer is on, as a line of text.
+  /// The element under the pointer, as a line of text.
   virtual QString readout() const { return {}; }
-  /// What else one must know of the picture, at the line's right end.
+  /// Further notes on the picture, at the line's right end.
   virtual QString note() const { return {}; }
-  /// What is in sight, for screen readers; `rect` in the canvas.
+  /// The visible part, for screen readers; `rect` in the canvas.
   virtual int partCount() const { return 0; }
   virtual AccessiblePart part(int) const { return {}; }
   virtual int currentPart() const { return -1; }

@@ -155,8 +155,9 @@ struct TensorView::Private {
     for (int i = 0; i < chips->count(); ++i) {
       const TensorChip& chip = list[static_cast<std::size_t>(i)];
       chips->setTabText(i, QString(chip.label).replace(QLatin1Char('&'), QStringLiteral("&&")));
-      chips->setTabToolTip(i, plainTip(chip.available ? tensorText(model->session()->looked(chip.info))
-                                                      : QStringLiteral("%1: not there").arg(chip.label)));
+      chips->setTabToolTip(i,
+                           plainTip(chip.available ? tensorText(model->session()->withShownPreview(chip.info))
+                                                   : QStringLiteral("%1: not there").arg(chip.label)));
       chips->setTabTextColor(i, chip.available ? QColor() : faint);
     }
     chips->setCurrentIndex(model->currentChip());

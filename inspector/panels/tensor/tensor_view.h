@@ -33,7 +33,7 @@ class TensorView : public SessionPanel {
 
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
-  /// The questions stand in the context menu, and are asked about what is shown and selected here.
+  /// The questions are in the context menu, and are about the tensor and element selected here.
   void setWhy(WhyActions& why);
   TensorModel* model() const;
   PinsModel* pins() const;
@@ -46,10 +46,10 @@ class TensorView : public SessionPanel {
   SliceBar* slices() const;
   StatisticsPanel* statistics() const;
   QString title() const;         ///< "W:0 · matmul in 1 · 784×10 · float32 · /cpu:0"
-  QString reshapeError() const;  ///< as it stands below the box, or of the colours' range; empty: none
+  QString reshapeError() const;  ///< as shown below the box, or of the colours' range; empty: none
   QString line() const;          ///< below the values: figures, or the newest message
 
-  /// The same whatever is shown and however: the panels around it must not move when that changes.
+  /// The same for all contents: the panels around it must not move when they change.
   QSize minimumSizeHint() const override;
   QSize sizeHint() const override;
 

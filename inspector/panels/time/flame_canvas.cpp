@@ -59,7 +59,7 @@ void FlameCanvas::take() {
   requestFrame();
 }
 
-/// How many rows the zoomed part has with what it is a part of, and how many of them are in sight.
+/// The number of rows of the zoomed part and its ancestors, and how many of them are visible.
 void FlameCanvas::fitBar() {
   std::vector<std::size_t> depths(nodes_.size(), 0);
   std::size_t rows = 0;

@@ -76,7 +76,7 @@ class FlameCanvas : public CanvasWidget, public AccessibleParts {
   std::size_t zoomed_ = 0, walked_ = 0;
   int hovered_ = -1;  ///< node
   QPointF last_at_;
-  QScrollBar bar_;             ///< in rows; hidden where all are in sight
+  QScrollBar bar_;             ///< in rows; hidden where all are visible
   int turned_ = 0;             ///< of the wheel, less than a row
   bool double_click_ = false;  ///< whose last release is still to come
 };

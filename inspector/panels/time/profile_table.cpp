@@ -102,13 +102,13 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   return code.isEmpty() ? text : text + QStringLiteral(": ") + code;
 }
 
-QString ProfileTable::untoldText(const protocol::ProfileRow& row) const {
+QString ProfileTable::missingTimesText(const protocol::ProfileRow& row) const {
   QStringList lines;
   if (row.pending > 0)
-    lines << QStringLiteral("… of %1 of the calls the GPU has not told its time yet: they are in no sum.")
+    lines << QStringLiteral("… the GPU has not reported the time of %1 of the calls yet: they are in no sum.")
                  .arg(countText(row.pending));
   if (row.lost > 0)
-    lines << QStringLiteral("Of %1 of the calls the GPU never told its time: they are in no sum.")
+    lines << QStringLiteral("The GPU never reported the time of %1 of the calls: they are in no sum.")
                  .arg(countText(row.lost));
   return lines.join(u'\n');
 }
@@ -184,7 +184,7 @@ QVariant ProfileTable::data(const QModelIndex& index, int role) const {
                ? QVariant(static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter))
                : QVariant(static_cast<int>(Qt::AlignRight | Qt::AlignVCenter));
   if (role == Qt::ToolTipRole && index.column() != name_column && !gaps_)
-    return plainTip(untoldText(rows_[at]));
+    return plainTip(missingTimesText(rows_[at]));
   if (role == Qt::ToolTipRole && index.column() == name_column)
     return plainTip(this->index(index.row(), name_column).data().toString() +
                     QStringLiteral("\nEnter, or a double click, goes to the longest: op %1.")
@@ -197,18 +197,17 @@ QVariant ProfileTable::headerData(int section, Qt::Orientation orientation, int 
   if (orientation != Qt::Horizontal || section >= column_count) return {};
   static const char* const titles[] = {"Op",  "Calls",  "Self",    "Share", "Total",   "Mean",
                                        "Max", "FLOP/s", "Bytes/s", "Roof",  "Bound by"};
-  static const char* const tips[] = {
-      "What the row is of",
-      "How often it ran",
-      "Time in it, without what ran inside",
-      "Of the self time of all ops of the span; of gaps, of the run's time",
-      "Time in it, with what ran inside",
-      "Of one call",
-      "The longest call",
-      "Operations a second",
-      "Bytes read and written a second",
-      "How near that comes to what the machine can do at its best",
-      "What keeps it from being faster: arithmetic, the memory, or what every call costs"};
+  static const char* const tips[] = {"What the row is of",
+                                     "How often it ran",
+                                     "Time in it, without what ran inside",
+                                     "Of the self time of all ops of the span; of gaps, of the run's time",
+                                     "Time in it, with what ran inside",
+                                     "Of one call",
+                                     "The longest call",
+                                     "Operations a second",
+                                     "Bytes read and written a second",
+                                     "How close that is to the machine's peak",
+                                     "What limits its speed: arithmetic, memory, or the cost of each call"};
   if (role == Qt::ToolTipRole) return plainTip(QString::fromUtf8(tips[section]));
   if (role != Qt::DisplayRole) return {};
   if (gaps_ && section == name_column) return QStringLiteral("Python between ops");

@@ -47,7 +47,7 @@ class ProfileTable : public QAbstractTableModel {
 
  private:
   void take();
-  QString untoldText(const protocol::ProfileRow& row) const;  ///< of GPUs' times that are not known
+  QString missingTimesText(const protocol::ProfileRow& row) const;  ///< of GPUs' times that are not known
   QString rowText(const protocol::ProfileRow& row, int column) const;
   QString gapRowText(const protocol::ProfileGap& gap, int column) const;
   QString nameOf(const protocol::ProfileRow& row) const;

@@ -16,7 +16,7 @@ namespace {
 constexpr double roof_text = 11, plot_left = 64, plot_bottom = 34, plot_top = 26, plot_right = 14;
 constexpr double least_radius = 4, most_radius = 16;
 constexpr std::size_t named_points = 8;
-constexpr double lowest_power = -4;  ///< of the rates, GFLOP/s: what is slower stands at the lower edge
+constexpr double lowest_power = -4;  ///< of the rates, GFLOP/s: slower ops are drawn at the lower edge
 
 bool hasRoof(const protocol::ProfileRow& row) {
   return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && !row.device;  // the roofs are the host's
@@ -119,9 +119,8 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const Theme& theme = painter.theme();
   if (!hasRoofs(peaks)) {
     const QString text = peaks && peaks->problem ? QString::fromStdString(*peaks->problem)
-                         : peaks && peaks->known
-                             ? QStringLiteral("What the machine can do was measured as 0.")
-                             : QStringLiteral("The machine is being measured …");
+                         : peaks && peaks->known ? QStringLiteral("The machine's peak was measured as 0.")
+                                                 : QStringLiteral("The machine is being measured …");
     painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
                    theme.warning.stroke, Qt::AlignRight);
     return;
@@ -152,7 +151,7 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   painter.unclip();
 }
 
-/// At the first of those places where nothing stands, else where only lines pass, which its ground covers;
+/// At the first of those places that is free, else where only lines pass, which its ground covers;
 /// where all are taken, at the first if it must be said.
 void RooflineCanvas::write(CanvasPainter& painter, const QString& text, std::vector<QPointF> places,
                            const QColor& color, const QRectF& plot, bool must) {
@@ -337,7 +336,7 @@ QStringList RooflineCanvas::details(const protocol::ProfileRow& row) const {
                              rateText(row.bytes / time, QStringLiteral("B"))),
                     QStringLiteral("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
   if (row.roof_ns)
-    lines << QStringLiteral("roof\t%1 of what the machine can").arg(shareText(*row.roof_ns / time))
+    lines << QStringLiteral("roof\t%1 of the machine's peak").arg(shareText(*row.roof_ns / time))
           << QStringLiteral("bound by\t%1").arg(boundText(row.bound));
   return lines;
 }

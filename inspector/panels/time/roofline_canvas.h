@@ -1,6 +1,6 @@
 // The roofline (S. Williams, A. Waterman, D. Patterson, "Roofline: An Insightful Visual Performance Model for
-// Multicore Architectures", 2009): each op by its operations per byte and its operations per second, under
-// what the machine can do at its best.
+// Multicore Architectures", 2009): each op by its operations per byte and its operations per second, below
+// the machine's peak.
 #pragma once
 
 #include <QLineF>
@@ -25,12 +25,12 @@ class RooflineCanvas : public CanvasWidget, public AccessibleParts {
     std::size_t row = 0;
   };
   const std::vector<Point>& points() const { return points_; }
-  const std::vector<QRectF>& words() const { return words_; }  ///< of the plot, where they stand
+  const std::vector<QRectF>& words() const { return words_; }  ///< of the plot, with their positions
   const std::vector<QLineF>& roofs() const { return roofs_; }  ///< the lines
   int walked() const { return walked_; }
   QSize sizeHint() const override { return {640, 300}; }
 
-  /// The ops, that which took the most time first, and behind them what the machine can do at its best.
+  /// The ops, that which took the most time first, and after them the machine's peaks.
   int accessiblePartCount() const override;
   AccessiblePart accessiblePart(int index) const override;
   int currentAccessiblePart() const override { return walked_; }

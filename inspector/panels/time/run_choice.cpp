@@ -67,7 +67,7 @@ void RunSentence::look() {
   const CellName name = [this](const QString& id, RecordNumber record) { return cells_->name(id, record); };
   const QString text = profileSentence(*overview, wholeText(), name, model_->cell(), model_->run() < 0);
   setText(model_->indexed() < 1
-              ? QStringLiteral("Looking at the records, %1. ").arg(shareText(model_->indexed())) + text
+              ? QStringLiteral("Reading the records, %1. ").arg(shareText(model_->indexed())) + text
               : text);
 }
 

@@ -9,7 +9,7 @@
 
 namespace tapedeck::inspector {
 
-/// The runs of the model, everything first. It chooses in the model, and shows what was chosen there.
+/// The runs of the model, everything first. Sets and shows the model's choice.
 class RunsBox : public RunBox {
   Q_OBJECT
  public:
@@ -22,7 +22,7 @@ class RunsBox : public RunBox {
   CellNames* cells_;
 };
 
-/// What the model says of the run or the selection; why it says nothing, where it does not.
+/// The model's summary of the run or the selection, or why there is none.
 class RunSentence : public QLabel {
   Q_OBJECT
  public:

@@ -46,7 +46,7 @@ void drawOpBox(CanvasPainter& painter, const OpBox& box) {
   const Tint& tint = roleTint(theme, box.role);
   QRectF rect = box.rect;
   rect.setWidth(std::max(1.0, rect.width()));
-  // What has no room for an outline is as dark as one, so that it is seen at all.
+  // A box without room for an outline is as dark as one, so that it is visible at all.
   const bool narrow = rect.width() < least_outlined;
   const double density = std::clamp(box.density, 0.0, 1.0);
   painter.fill(rect, mix(theme.background, narrow ? tint.stroke : tint.fill,

@@ -1,4 +1,4 @@
-// Where a time axis has its marks, and what stands there.
+// The marks of a time axis, and their texts.
 #pragma once
 
 #include <QString>
@@ -19,7 +19,7 @@ struct TimeMark {
 std::vector<TimeMark> timeMarks(double from, double to, double width, double apart);
 
 /// An op as a box of a picture: filled by its role, which a sign (or, where that has no room, a pattern)
-/// tells, too.
+/// shows, too.
 struct OpBox {
   QRectF rect;
   protocol::ProfileRole role = protocol::ProfileRole::forward;

@@ -4,6 +4,7 @@
 #include <QLineEdit>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
@@ -16,6 +17,7 @@
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
+#include "inspector/ui/text_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -32,9 +34,11 @@ struct TimeView::Private {
   RooflineCanvas* roofline = nullptr;
   TotalsPage* totals = nullptr;
   RunSentence* summary = nullptr;
+  WrappingLayout* bar = nullptr;
   QStackedWidget* pages = nullptr;
   QButtonGroup* pageButtons = nullptr;
-  QAction *save = nullptr, *clear = nullptr;
+  QAction *save = nullptr, *clear = nullptr, *measure = nullptr;
+  QToolButton* measureButton = nullptr;  ///< beside the roofline alone
   TraceExport* writer = nullptr;
   std::optional<protocol::ProfileGap> awaited;  ///< to be shown once its record is here
 
@@ -50,7 +54,7 @@ struct TimeView::Private {
             {QStringLiteral("Flame"), Qt::Key_L, QStringLiteral("The time by scope or line")},
             {QStringLiteral("Totals"), Qt::Key_O,
              QStringLiteral("A table of the time by op, line, cell or scope")},
-            {QStringLiteral("Roofline"), Qt::Key_R, QStringLiteral("The ops under what the machine can do")}};
+            {QStringLiteral("Roofline"), Qt::Key_R, QStringLiteral("The ops below the machine's limits")}};
   }
   void makeBar(QVBoxLayout* layout);
   void makeActions();
@@ -72,7 +76,7 @@ struct TimeView::Private {
 };
 
 void TimeView::Private::makeBar(QVBoxLayout* layout) {
-  auto* bar = new WrappingLayout(nullptr);
+  bar = new WrappingLayout(nullptr);
   bar->setContentsMargins(4, 2, 4, 2);
   bar->setSpacing(6);
   pageButtons = new QButtonGroup(view);
@@ -122,9 +126,9 @@ void TimeView::Private::makeActions() {
       QStringLiteral("Show a shorter time in the track"), on_track(&TrackCanvas::zoomIn));
   add(QStringLiteral("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
       QStringLiteral("Show a longer time in the track"), on_track(&TrackCanvas::zoomOut));
-  add(QStringLiteral("Earlier"), {Qt::Key_A}, QStringLiteral("Move the track to what was before"),
+  add(QStringLiteral("Earlier"), {Qt::Key_A}, QStringLiteral("Move the track back in time"),
       on_track(&TrackCanvas::moveLeft));
-  add(QStringLiteral("Later"), {Qt::Key_D}, QStringLiteral("Move the track to what came then"),
+  add(QStringLiteral("Later"), {Qt::Key_D}, QStringLiteral("Move the track forward in time"),
       on_track(&TrackCanvas::moveRight));
   add(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole run"),
       on_track(&TrackCanvas::fit));
@@ -132,25 +136,28 @@ void TimeView::Private::makeActions() {
       QStringLiteral("Bring the cursor's op into the middle of the track"),
       on_track(&TrackCanvas::centreCursor));
   add(QStringLiteral("Select what is shown"), {Qt::Key_V},
-      QStringLiteral("All figures are then of the time that the track shows"),
+      QStringLiteral("Restrict all figures to the time that the track shows"),
       on_track(&TrackCanvas::selectView));
-  clear = add(QStringLiteral("Take the selection back"), {Qt::Key_X},
-              QStringLiteral("All figures are of the whole run again"),
+  clear = add(QStringLiteral("Clear the selection"), {Qt::Key_X},
+              QStringLiteral("Make all figures be of the whole run again"),
               [this] { model->setSelection(std::nullopt); });
   clear->setEnabled(false);
   add(QStringLiteral("Next op"), {Qt::Key_J}, QStringLiteral("Move the cursor to the next op"),
       [this] { session.stepCursor(1); });
-  add(QStringLiteral("Previous op"), {Qt::Key_K}, QStringLiteral("Move the cursor to the op before"),
+  add(QStringLiteral("Previous op"), {Qt::Key_K}, QStringLiteral("Move the cursor to the previous op"),
       [this] { session.stepCursor(-1); });
   add(QStringLiteral("Longest gap"), {Qt::Key_H},
       QStringLiteral("Go to where Python took the longest between two ops"), [this] { goToLargestGap(); });
   add(QStringLiteral("Go to the slowest"), {Qt::Key_Return, Qt::Key_Enter},
-      QStringLiteral("Move the cursor to the slowest op of what is chosen"), [this] { enter(); });
+      QStringLiteral("Move the cursor to the slowest op of the selection"), [this] { enter(); });
   add(QStringLiteral("Zoom the flame out"), {Qt::Key_Backspace},
-      QStringLiteral("Show what the zoomed part is a part of"), [this] { flame->zoomOut(); });
-  add(QStringLiteral("Measure the machine"), {Qt::Key_M},
-      QStringLiteral("Measure again what the machine can do, for half a second"),
-      [this] { model->measureAgain(); });
+      QStringLiteral("Zoom out to what the zoomed part is a part of"), [this] { flame->zoomOut(); });
+  measure = add(QStringLiteral("Measure the machine"), {Qt::Key_M},
+                QStringLiteral("Measure the machine's peak again, for half a second"),
+                [this] { model->measureAgain(); });
+  measureButton = addTextButton(bar, measure, QStringLiteral("Measure again"), view);
+  measureButton->setObjectName(QStringLiteral("measureAgain"));
+  measureButton->hide();
   add(QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Filter the totals"), [this] {
     setPage(ProfilePage::totals);
     totals->filter()->setFocus(Qt::ShortcutFocusReason);
@@ -172,6 +179,7 @@ void TimeView::Private::connectAll() {
   QObject::connect(model, &ProfileModel::pageChanged, view, [this] {
     pages->setCurrentIndex(static_cast<int>(model->page()));
     pageButtons->button(static_cast<int>(model->page()))->setChecked(true);
+    measureButton->setVisible(model->page() == ProfilePage::roofline);
   });
   for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged})
     QObject::connect(model, signal, view, [this] { clear->setEnabled(model->selection().has_value()); });
@@ -196,6 +204,7 @@ void TimeView::Private::setPage(ProfilePage page) {
   model->setPage(page);
   pageButtons->button(static_cast<int>(page))->setChecked(true);
   pages->setCurrentIndex(static_cast<int>(page));
+  measureButton->setVisible(page == ProfilePage::roofline);
   view->setFocusProxy(pages->currentWidget());
   if (focused) pages->currentWidget()->setFocus(Qt::OtherFocusReason);
 }

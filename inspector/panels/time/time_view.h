@@ -18,8 +18,9 @@ class RooflineCanvas;
 class TrackCanvas;
 
 /// A sentence, and below it one of four pages: T the track, L the flame, O the totals, R the roofline. N and
-/// P choose the next and the previous run of a cell, E all of the recording; X takes a selection back; H goes
-/// to the longest time between two ops; Enter goes to what is chosen. While it is hidden it asks nothing.
+/// P choose the next and the previous run of a cell, E all of the recording; X clears the selection; H goes
+/// to the longest time between two ops; Enter goes to the selected item. While it is hidden it sends no
+/// requests.
 class TimeView : public SessionPanel {
   Q_OBJECT
  public:
@@ -36,7 +37,7 @@ class TimeView : public SessionPanel {
   QList<QAction*> exportActions() const override;
   QList<HandledKeys> handledKeys() const override;
 
-  /// Writes the span as Chrome's trace events, piece by piece; `exported` tells the end.
+  /// Writes the span as Chrome's trace events, piece by piece; `exported` reports the end.
   void exportTrace(const QString& path);
 
  signals:

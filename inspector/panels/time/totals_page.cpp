@@ -68,7 +68,7 @@ QLayout* TotalsPage::makeBar() {
   followFont(filter_, [this] {
     filter_->setMinimumWidth(filter_->fontMetrics().horizontalAdvance(filter_->placeholderText()) + 44);
   });
-  filter_->setToolTip(QStringLiteral("Only rows in which every word occurs (Ctrl+F; Esc clears)"));
+  filter_->setToolTip(QStringLiteral("Only rows that contain every word (Ctrl+F; Esc clears)"));
   bar->addWidget(filter_);
   return bar;
 }

@@ -14,7 +14,7 @@ namespace tapedeck::inspector {
 
 class ProfileTable;
 
-/// Buttons that say what a row stands for, a filter, and below them the table, which has the page's focus.
+/// Buttons that say what a row is, a filter, and below them the table, which has the page's focus.
 class TotalsPage : public QWidget {
   Q_OBJECT
  public:
@@ -24,7 +24,7 @@ class TotalsPage : public QWidget {
   QLineEdit* filter() const { return filter_; }
   /// The slowest op of the row that is chosen; 0: none is.
   RecordNumber slowest() const;
-  /// Of op, line, cell, scope, Python: the next, round and round.
+  /// Of op, line, cell, scope, Python: the next, wrapping around.
   void nextGroup();
   /// Leaves the filter for the first row.
   void enterTable();

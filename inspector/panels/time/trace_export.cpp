@@ -29,7 +29,7 @@ void TraceExport::ask(quint64 first) {
       },
       [this](const protocol::Failure& failure) { end(QString::fromStdString(failure.reason)); },
       QStringLiteral("time/export"));
-  if (!asked) end(QStringLiteral("No session runs that could tell what it recorded."));
+  if (!asked) end(QStringLiteral("There is no session whose records could be exported."));
 }
 
 void TraceExport::end(const QString& error) {

@@ -15,7 +15,7 @@ class TraceExport : public QObject {
   explicit TraceExport(Session* session, QObject* parent = nullptr);
 
  public slots:
-  /// Another one that is under way is given up.
+  /// Another one that is under way is cancelled.
   void start(const QString& path, tapedeck::inspector::TimeSpan span);
 
  signals:

@@ -215,9 +215,9 @@ void TrackCanvas::drawSteps(CanvasPainter& painter) {
       QRectF(4, top + 1, painter.size().width() - 8, head),
       (steps->steps == 1 ? QStringLiteral("1 step, %1; hatched: Python between ops")
                                .arg(durationText(static_cast<qint64>(most)))
-                         : QStringLiteral("%1 steps, up to %2 (step %3); hatched: Python between ops")
+                         : QStringLiteral("%1 steps, up to %2 (the %3); hatched: Python between ops")
                                .arg(countText(steps->steps), durationText(static_cast<qint64>(most)))
-                               .arg(steps->numbers[slowest])),
+                               .arg(ordinalText(steps->numbers[slowest]))),
       11, theme.faintText, Qt::AlignLeft);
 }
 
@@ -282,7 +282,7 @@ QStringList TrackCanvas::details() {
   if (hovered_step_ >= 0 && model_->steps()) {
     const protocol::ProfileSteps& steps = *model_->steps();
     const auto i = static_cast<std::size_t>(hovered_step_);
-    return {QStringLiteral("step %1").arg(steps.numbers[i]),
+    return {QStringLiteral("%1 step of its run").arg(ordinalText(steps.numbers[i])),
             QStringLiteral("time\t%1").arg(durationText(static_cast<qint64>(steps.durations[i]))),
             QStringLiteral("Python\t%1").arg(durationText(static_cast<qint64>(steps.python[i])))};
   }
@@ -319,7 +319,7 @@ QStringList TrackCanvas::details() {
                .arg(rateText(cost->flops / time, QStringLiteral("FLOP")),
                     rateText(cost->bytes / time, QStringLiteral("B")));
   if (cost->roof_ns)
-    lines << QStringLiteral("roof\t%1 of what the machine can, bound by %2")
+    lines << QStringLiteral("roof\t%1 of the machine's peak, bound by %2")
                  .arg(shareText(*cost->roof_ns / time), boundText(cost->bound));
   return lines;
 }

@@ -1,4 +1,4 @@
-// Keys and mouse of the track: what part of the run is in sight, and what is chosen in it.
+// Keys and mouse of the track: the visible part of the run, and the selection in it.
 #include <QMouseEvent>
 #include <QWheelEvent>
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr qint64 shortest_view = 200;  // nanoseconds
 void TrackCanvas::setView(double from, double to) {
   const double length = std::max(to - from, static_cast<double>(shortest_view));
   const TimeSpan whole = model_->whole();
-  // Never so far away that nothing of the run is left in sight.
+  // Never so far that no part of the run is visible.
   const double most = std::max(static_cast<double>(whole.length()) * 4, length);
   from = std::clamp(from, static_cast<double>(whole.from) - most, static_cast<double>(whole.to) + most);
   model_->setView({static_cast<qint64>(std::llround(from)), static_cast<qint64>(std::llround(from + length))},

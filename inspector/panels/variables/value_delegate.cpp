@@ -1,14 +1,30 @@
 #include "inspector/panels/variables/value_delegate.h"
 
+#include <QApplication>
 #include <QPainter>
 #include <algorithm>
 
+#include "inspector/model/variables/value_text.h"
 #include "inspector/model/variables/value_tree.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 
-// What is another value than before stands in bold, errors and what has no repr in their colour and italics.
+namespace {
+
+/// The value is cut off before its mark: which moment it is of is never out of sight.
+QString withMarkInSight(const QString& text, const QString& mark, const QFontMetrics& letters, int width) {
+  if (mark.isEmpty() || !text.endsWith(mark) || letters.horizontalAdvance(text) <= width) return text;
+  const QString value = text.chopped(mark.size());
+  // Of a mark that names several moments, both ends.
+  const int few = std::min(width / 3, letters.horizontalAdvance(value));
+  const QString shown = letters.elidedText(mark, Qt::ElideMiddle, width - few);
+  return letters.elidedText(value, Qt::ElideRight, width - letters.horizontalAdvance(shown)) + shown;
+}
+
+}  // namespace
+
+// Changed values are bold, errors and values without a repr in their colour and italics.
 void ValueDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
   QStyledItemDelegate::initStyleOption(option, index);
   const Theme theme = Theme::fromPalette(option->palette);
@@ -17,9 +33,16 @@ void ValueDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIn
                        (index.column() == ValueTree::Value && index.data(ValueTree::ChangedRole).toBool()));
   if (kind == ValueTree::More || (kind == ValueTree::Code && index.column() == ValueTree::Name))
     option->font.setItalic(true);
-  if (index.column() != ValueTree::Value || !index.data(ValueTree::ErrorRole).toBool()) return;
-  option->font.setItalic(true);
-  option->palette.setColor(QPalette::Text, theme.error.stroke);
+  if (index.column() != ValueTree::Value) return;
+  if (index.data(ValueTree::ErrorRole).toBool()) {
+    option->font.setItalic(true);
+    option->palette.setColor(QPalette::Text, theme.error.stroke);
+  }
+  const QStyle* style = option->widget ? option->widget->style() : QApplication::style();
+  const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, option, option->widget) + 1;
+  if (const int room = option->rect.width() - 2 * margin - 1; room > 0)
+    option->text = withMarkInSight(option->text, asOfMark(index.data(ValueTree::AsOfRole).toString()),
+                                   QFontMetrics(option->font), room);
 }
 
 void ValueDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,

@@ -34,7 +34,7 @@ ValueView::ValueView(ValueTree* tree, QAbstractItemModel* model, QWidget* parent
       header()->resizeSection(column, header()->sectionSize(column) * letter / letter_);
     letter_ = letter;
   });
-  // Beside the value it is in sight, the last column is not.
+  // Beside the value it is visible, in the last column it may not be.
   header()->moveSection(header()->visualIndex(ValueTree::Histogram), header()->visualIndex(ValueTree::Type));
   connect(this, &QTreeView::clicked, this, [this](const QModelIndex& index) {
     if (index.data(ValueTree::CanShowRole).toBool()) tree_->show(inTree(index));

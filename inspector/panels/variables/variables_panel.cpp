@@ -9,7 +9,7 @@ PanelDescriptor variablesPanel() {
   panel.id = QStringLiteral("variables");
   panel.title = QStringLiteral("Variables");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_7);
-  panel.tip = QStringLiteral("Variables, watch expressions and the call stack where the program stands");
+  panel.tip = QStringLiteral("Variables, watch expressions and the call stack of the current frame");
   panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.315, 0.46}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {

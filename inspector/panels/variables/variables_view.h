@@ -48,7 +48,7 @@ class VariablesView : public Panel {
   void makeVariables();
   void makeWatches();
   void makeOffer();
-  /// What the notebook's file brings along, with which nothing happens before the user says so.
+  /// The file's watch expressions, which do not run until the user accepts them.
   void showOffer();
   void makeStack();
   void fit();

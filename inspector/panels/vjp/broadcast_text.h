@@ -1,4 +1,4 @@
-// What broadcasting adds to a VJP's formula, which speaks of elements.
+// The sum that broadcasting adds to a VJP's formula, which is about elements.
 #pragma once
 
 #include <QString>

@@ -19,13 +19,13 @@ struct FormulaLine {
 
 struct SheetFormula {
   QRectF rect;
-  QString text;  ///< readable without being set: for screen readers, and where KaTeX is missing
+  QString text;  ///< readable without being rendered: for screen readers, and where KaTeX is missing
   QString tex;   ///< to be copied
-  /// Empty: it is not set, and `text` stands there as a text.
+  /// Empty: it is not rendered, and `text` is shown.
   std::vector<FormulaLine> lines;
 };
 
-/// Finds what is set already, and collects what is not.
+/// Finds formulas that are rendered already, and collects the others.
 class FormulaFinder {
  public:
   explicit FormulaFinder(const SetFormulas& set) : set_(set) {}

@@ -1,4 +1,4 @@
-// What the VJP's panel says of a sum of gradients, and of a gradient that is complete.
+// The VJP panel's text on a sum of gradients, and on a complete gradient.
 #pragma once
 
 #include <QString>

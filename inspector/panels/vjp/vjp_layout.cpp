@@ -187,11 +187,11 @@ class Builder {
       tensorRow(symbol.symbol, gradient, tensor, -1, place);
     }
     if (!parts_.vjp)
-      paragraph(QStringLiteral("No playback has come to this op yet: there is no cotangent."),
+      paragraph(QStringLiteral("No playback has reached this op yet: there is no cotangent."),
                 SheetTone::faint);
   }
 
-  /// Name, shape, and the figures that values are told apart by.
+  /// Name, shape, and the figures that distinguish values.
   QString about(const protocol::TensorInfo& info, const QString& place) const {
     QStringList words{place};
     if (!info.name.empty()) words << text(info.name);
@@ -205,7 +205,7 @@ class Builder {
       words << QStringLiteral("norm %1").arg(number(*value.norm));
       words << QStringLiteral("%1 … %2").arg(number(*value.minimum), number(*value.maximum));
     }
-    if (value.odd) words << QStringLiteral("%1 NaN or Inf").arg(countText(value.odd));
+    if (value.odd) words << QStringLiteral("%1 NaN or infinite").arg(countText(value.odd));
     return words.join(QStringLiteral(" · "));
   }
 
@@ -312,8 +312,8 @@ class Builder {
     if (model_.element() && model_.element()->contribution == place) terms();
     const auto note = [&](const QString& words) { paragraph(words, SheetTone::faint, margin + 4); };
     if (!contribution.before) {
-      note(contribution.after ? QStringLiteral("the first one: the sum of this gradient is it")
-                              : QStringLiteral("not added yet: a sum before it is still to be made"));
+      note(contribution.after ? QStringLiteral("the first one: the gradient's sum begins with it")
+                              : QStringLiteral("not added yet: an earlier sum comes first"));
     } else {
       tensorRow({}, false, *contribution.before, -1, QStringLiteral("sum before"));
       if (contribution.after)

@@ -1,4 +1,4 @@
-// Where everything stands in the VJP's panel: computed from the model, drawn and clicked by VjpSheet.
+// The layout of the VJP's panel: computed from the model, drawn and clicked by VjpSheet.
 #pragma once
 
 #include <QFont>
@@ -25,13 +25,13 @@ struct SheetGrid {
   qint64 elementAt(QPointF point) const;  ///< -1: none
 };
 
-/// What can be chosen: a tensor, a record that ran inside, or to see what will come out.
+/// An item that can be chosen: a tensor, a record that ran inside, or the button that reveals the results.
 struct SheetRow {
   QRectF rect;
   protocol::TensorInfo info;
   int contribution = -1;  ///< whose elements can be explained; -1: none
   RecordNumber record = 0;
-  bool reveals = false;  ///< choosing it shows what will come out
+  bool reveals = false;  ///< choosing it reveals the results
   std::optional<SheetGrid> grid;
   QString spoken;  ///< for screen readers, and tests
 };
@@ -57,7 +57,7 @@ struct VjpLayout {
   std::vector<SheetFormula> formulas;
   std::vector<SheetBar> bars;
   std::vector<SheetRow> rows;
-  std::vector<FormulaSource> unset;  ///< formulas that stand there as text until they are set
+  std::vector<FormulaSource> unset;  ///< formulas that are shown as text until they are rendered
 };
 
 /// `set`: formulas that are, besides those that FormulaSetter knows.

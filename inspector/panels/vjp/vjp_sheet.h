@@ -29,7 +29,7 @@ class VjpSheet : public QWidget {
   QSize sizeHint() const override;
 
  signals:
-  void rowShown(const QRectF& rect);  ///< it should be in sight: a row, or a formula
+  void rowShown(const QRectF& rect);  ///< it should be visible: a row, or a formula
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -84,11 +84,11 @@ void VjpView::makeActions() {
                      QStringLiteral("Move the cursor to the op whose VJP this is"));
   connect(forward, &QAction::triggered, this, &VjpView::goToForward);
   auto* back = addKeyedAction(this, QStringLiteral("Go to the VJP"), {QKeySequence(Qt::ALT | Qt::Key_Down)},
-                              QStringLiteral("Move the cursor to the VJP that this op was played back by"));
+                              QStringLiteral("Move the cursor to the VJP of this op"));
   connect(back, &QAction::triggered, this, &VjpView::goToVjp);
-  auto* explain =
-      addKeyedAction(this, QStringLiteral("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
-                     QStringLiteral("Type the place of an element, to see the numbers that it is made of"));
+  auto* explain = addKeyedAction(
+      this, QStringLiteral("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
+      QStringLiteral("Type the index of an element, to see the numbers that it is computed from"));
   connect(explain, &QAction::triggered, this, [this] {
     element_->setFocus(Qt::ShortcutFocusReason);
     element_->selectAll();
@@ -180,7 +180,7 @@ void VjpView::goToVjp() {
 }
 
 void VjpView::explainTyped() {
-  // Of the contribution that is looked at, else the first.
+  // Of the contribution that is shown, else the first.
   int contribution = model_->element() ? model_->element()->contribution : 0;
   const int row = sheet_->currentRow();
   if (row >= 0 && sheet_->contents().rows[static_cast<std::size_t>(row)].contribution >= 0)

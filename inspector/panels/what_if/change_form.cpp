@@ -2,23 +2,22 @@
 
 #include <QComboBox>
 #include <QFormLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/eliding_label.h"
-#include "inspector/ui/plain_text.h"
-#include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 
 ChangeForm::ChangeForm(QWidget* parent)
     : QWidget(parent),
       layout_(new QFormLayout(this)),
+      problems_(layout_, QStringLiteral("changeProblem")),
       about_(new ElidingLabel(Qt::ElideMiddle, this)),
       kind_(new QComboBox(this)),
+      result_(new QComboBox(this)),
       attribute_(new QComboBox(this)) {
   layout_->setContentsMargins(8, 4, 8, 4);
   layout_->setVerticalSpacing(4);
@@ -29,23 +28,30 @@ ChangeForm::ChangeForm(QWidget* parent)
   kind_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   kind_->setMinimumContentsLength(12);
   layout_->addRow(QStringLiteral("Change:"), kind_);
+  result_->setObjectName(QStringLiteral("changeResult"));
+  result_->setToolTip(QStringLiteral("All of the op's results, or one alone: the others stay as they are"));
+  layout_->addRow(QStringLiteral("Which:"), result_);
+  problems_.add(static_cast<int>(ChangeField::result));
   element_ = addLine(
       ChangeField::element, "changeElement", QStringLiteral("Element:"),
       QStringLiteral("A place for each axis, counted from 0: 0, 2. Negative ones count from the end"));
   attribute_->setObjectName(QStringLiteral("changeAttribute"));
-  attribute_->setToolTip(
-      QStringLiteral("Which of the op's attributes: what it was called with beside tensors"));
+  attribute_->setToolTip(QStringLiteral("Which of the op's attributes: its arguments that are not tensors"));
   layout_->addRow(QStringLiteral("Attribute:"), attribute_);
-  addProblem(ChangeField::attribute);
+  problems_.add(static_cast<int>(ChangeField::attribute));
   setting_ = addLine(ChangeField::setting, "changeSetting", QStringLiteral("Becomes:"),
                      QStringLiteral("As Python writes it: 3, 0.5, True, None, [2, 3], 'SAME', float32"));
   numbers_ = addLine(ChangeField::numbers, "changeNumbers", QStringLiteral("Becomes:"), {});
-  makeButtons();
+  const ChangeButtons buttons = addChangeButtons(layout_, QStringLiteral("change"));
+  add_ = buttons.add;
+  connect(buttons.add, &QPushButton::clicked, this, &ChangeForm::commit);
+  connect(buttons.close, &QPushButton::clicked, this, &ChangeForm::closed);
   connect(kind_, &QComboBox::currentIndexChanged, this, [this] {
     if (filling_) return;
     showFields();
   });
-  connect(kind_, &QComboBox::activated, this, [this] { touched_ = true; });
+  for (QComboBox* box : {kind_, result_})
+    connect(box, &QComboBox::activated, this, [this] { touched_ = true; });
   connect(attribute_, &QComboBox::currentIndexChanged, this, [this] {
     if (!filling_) showSetting();
   });
@@ -57,39 +63,13 @@ QLineEdit* ChangeForm::addLine(ChangeField field, const char* name, const QStrin
   line->setObjectName(QLatin1String(name));
   line->setToolTip(plainTip(tip));
   layout_->addRow(label, line);
-  addProblem(field);
+  problems_.add(static_cast<int>(field));
   connect(line, &QLineEdit::textEdited, this, [this, field] {
     touched_ = true;
-    problems_[static_cast<int>(field)]->hide();
+    problems_.hide(static_cast<int>(field));
   });
   connect(line, &QLineEdit::returnPressed, this, &ChangeForm::commit);
   return line;
-}
-
-void ChangeForm::addProblem(ChangeField field) {
-  auto* problem = plainLabel(this);
-  problem->setObjectName(QStringLiteral("changeProblem%1").arg(static_cast<int>(field)));
-  problem->setWordWrap(true);
-  problem->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  problem->hide();
-  layout_->addRow(QString(), problem);
-  problems_[static_cast<int>(field)] = problem;
-}
-
-void ChangeForm::makeButtons() {
-  add_ = new QPushButton(QStringLiteral("Add"), this);
-  add_->setObjectName(QStringLiteral("changeAdd"));
-  add_->setToolTip(QStringLiteral("Put this change on the list (Return)"));
-  auto* close = new QPushButton(QStringLiteral("Close"), this);
-  close->setObjectName(QStringLiteral("changeClose"));
-  close->setToolTip(QStringLiteral("Leave the list as it is (Esc)"));
-  connect(add_, &QPushButton::clicked, this, &ChangeForm::commit);
-  connect(close, &QPushButton::clicked, this, &ChangeForm::closed);
-  auto* row = new QHBoxLayout;
-  row->addWidget(add_);
-  row->addWidget(close);
-  row->addStretch(1);
-  layout_->addRow(QString(), row);
 }
 
 void ChangeForm::start(const ChangeSubject& subject) {
@@ -104,6 +84,7 @@ void ChangeForm::start(const ChangeSubject& subject) {
   const QList<ChangeKind> kinds = changesFor(subject);
   // Of a whole tensor its value is meant, not one of its elements.
   const bool whole = subject.element.empty() && kinds.contains(ChangeKind::value);
+  fillResults();
   fillKinds(whole ? ChangeKind::value : ChangeKind::element);
 }
 
@@ -114,10 +95,20 @@ void ChangeForm::edit(const BranchChange& change) {
   element_->setText(change.draft.element);
   numbers_->setText(change.draft.numbers);
   add_->setText(QStringLiteral("Change"));
+  fillResults();
   fillKinds(change.draft.kind);
+  result_->setCurrentIndex(std::max(0, result_->findData(change.draft.result)));
   if (change.draft.kind != ChangeKind::attribute) return;
   attribute_->setCurrentIndex(attribute_->findData(change.draft.attribute));
   setting_->setText(change.draft.setting);
+}
+
+/// Those that a change of all can also name alone; what the user points at is no choice between them.
+void ChangeForm::fillResults() {
+  result_->clear();
+  result_->addItem(QStringLiteral("all results"), -1);
+  for (const int result : resultsFor(subject_, ChangeKind::zero))
+    result_->addItem(resultWords(subject_, result), result);
 }
 
 void ChangeForm::fillKinds(ChangeKind chosen) {
@@ -156,6 +147,7 @@ void ChangeForm::showFields() {
     layout_->labelForField(field)->setVisible(on);
   };
   show(element_, chosen == ChangeKind::element);
+  show(result_, !resultsFor(subject_, chosen).isEmpty());
   show(attribute_, chosen == ChangeKind::attribute);
   show(setting_, chosen == ChangeKind::attribute);
   show(numbers_, chosen != ChangeKind::attribute && chosen != ChangeKind::skip && chosen != ChangeKind::zero);
@@ -168,11 +160,11 @@ void ChangeForm::showFields() {
           ? QStringLiteral("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
       : chosen == ChangeKind::scale ? QStringLiteral("The result is multiplied by this number")
       : chosen == ChangeKind::clip
-          ? QStringLiteral("What is larger than this, or smaller than minus this, is cut there")
-          : QStringLiteral("A number; nan, inf and -inf are some, too"));
+          ? QStringLiteral("What is larger than this, or smaller than minus this, is clipped there")
+          : QStringLiteral("A number; nan, inf and -inf are allowed, too"));
   numbers_->setPlaceholderText(chosen == ChangeKind::value ? QStringLiteral("one number, or all of them")
                                                            : QString());
-  for (QLabel* problem : std::as_const(problems_)) problem->hide();
+  problems_.hideAll();
 }
 
 ChangeKind ChangeForm::kind() const {
@@ -184,7 +176,9 @@ QString ChangeForm::kindText() const {
 }
 
 ChangeDraft ChangeForm::draft() const {
-  return {kind(), element_->text(), numbers_->text(), attribute_->currentData().toString(), setting_->text()};
+  const int result = resultsFor(subject_, kind()).isEmpty() ? -1 : result_->currentData().toInt();
+  return {kind(), element_->text(), numbers_->text(), attribute_->currentData().toString(), setting_->text(),
+          result};
 }
 
 void ChangeForm::focusFirst() {
@@ -199,20 +193,15 @@ void ChangeForm::focusFirst() {
 }
 
 void ChangeForm::commit() {
-  for (QLabel* problem : std::as_const(problems_)) problem->hide();
+  problems_.hideAll();
   if (kind_->count() == 0) return;
   ChangeProblem wrong;
   if (const auto change = changeOf(draft(), subject_, &wrong)) {
     emit done(*change);
     return;
   }
-  QLabel* problem = problems_[static_cast<int>(wrong.field)];
-  QPalette colours = palette();
-  colours.setColor(QPalette::WindowText, Theme::fromPalette(colours).error.stroke);
-  problem->setPalette(colours);
-  problem->setText(QStringLiteral("✗ ") + wrong.sentence);
-  problem->show();
-  QWidget* const fields[] = {element_, numbers_, attribute_, setting_};
+  problems_.show(static_cast<int>(wrong.field), wrong.sentence);
+  QWidget* const fields[] = {element_, numbers_, attribute_, setting_, result_};
   fields[static_cast<int>(wrong.field)]->setFocus(Qt::OtherFocusReason);
 }
 

@@ -1,22 +1,19 @@
 // One change of the past, to be typed.
 #pragma once
 
-#include <QHash>
 #include <QWidget>
 
 #include "inspector/model/what_if/branch_change.h"
+#include "inspector/panels/what_if/change_rows.h"
 
 class QComboBox;
-class QFormLayout;
-class QLabel;
 class QLineEdit;
-class QPushButton;
 
 namespace tapedeck::inspector {
 
 class ElidingLabel;
 
-/// What is wrong is said below the field that it is about.
+/// Errors appear below the field that they are about.
 class ChangeForm : public QWidget {
   Q_OBJECT
  public:
@@ -24,7 +21,7 @@ class ChangeForm : public QWidget {
 
   /// A new change of that tensor or op.
   void start(const ChangeSubject& subject);
-  /// An older one, to be typed anew.
+  /// An existing one, to be edited.
   void edit(const BranchChange& change);
   /// Nothing was typed yet, so it may be about something else.
   bool untouched() const { return !touched_; }
@@ -38,8 +35,7 @@ class ChangeForm : public QWidget {
 
  private:
   QLineEdit* addLine(ChangeField field, const char* name, const QString& label, const QString& tip);
-  void addProblem(ChangeField field);
-  void makeButtons();
+  void fillResults();
   void fillKinds(ChangeKind chosen);
   void showFields();
   void showSetting();
@@ -50,11 +46,11 @@ class ChangeForm : public QWidget {
   ChangeSubject subject_;
   bool touched_ = false, filling_ = false;
   QFormLayout* layout_;
+  FieldProblems problems_;
   ElidingLabel* about_;
-  QComboBox *kind_, *attribute_;
+  QComboBox *kind_, *result_, *attribute_;
   QLineEdit *element_, *numbers_, *setting_;
   QPushButton* add_;
-  QHash<int, QLabel*> problems_;
 };
 
 }  // namespace tapedeck::inspector

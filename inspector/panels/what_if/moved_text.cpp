@@ -12,8 +12,8 @@ namespace {
 constexpr int moved_digits = 5;
 
 QString numberText(double number) {
-  if (std::isnan(number)) return QStringLiteral("NaN");
-  if (std::isinf(number)) return number > 0 ? QStringLiteral("Inf") : QStringLiteral("−Inf");
+  if (std::isnan(number)) return QStringLiteral("nan");
+  if (std::isinf(number)) return number > 0 ? QStringLiteral("inf") : QStringLiteral("−inf");
   return QString::number(number, 'g', moved_digits).replace(QLatin1Char('-'), QStringLiteral("−"));
 }
 
@@ -36,6 +36,44 @@ QString shareText(const protocol::Moved& moved) {
   if (percent >= 1e9) return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);
   if (percent >= 1000) return QStringLiteral("%1 %").arg(countText(static_cast<quint64>(percent + 0.5)));
   return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);
+}
+
+QString readSubject(const protocol::ReadUse& use) {
+  return use.link == protocol::ReadLink::decision ? QStringLiteral("decision")
+                                                  : QString::fromStdString(use.subject);
+}
+
+QString readValues(const protocol::ReadUse& use) {
+  const QString first = QString::fromStdString(use.first), last = QString::fromStdString(use.last);
+  return first == last ? first : QStringLiteral("%1 … %2").arg(first, last);
+}
+
+QString readLink(const protocol::ReadUse& use) {
+  switch (use.link) {
+    case protocol::ReadLink::decision:
+      return QStringLiteral("yes: it turned");
+    case protocol::ReadLink::same:
+      return QStringLiteral("yes: it was read");
+    case protocol::ReadLink::possible:
+      break;
+  }
+  return QStringLiteral("perhaps: new since");
+}
+
+QString readSentence(const protocol::ReadUse& use) {
+  switch (use.link) {
+    case protocol::ReadLink::decision:
+      return QStringLiteral(
+          "Python read this truth value, and in the branch it is another: the program would have gone "
+          "another way there");
+    case protocol::ReadLink::same:
+      return QStringLiteral("This is what Python read of a value that is another in the branch");
+    case protocol::ReadLink::possible:
+      break;
+  }
+  return QStringLiteral(
+      "This came up only after Python had read a value that is another in the branch. Python may have "
+      "calculated it from that, or not");
 }
 
 QString answerText(const protocol::Branched& answer, const QKeySequence& curves) {

@@ -11,14 +11,13 @@
 
 #include "inspector/model/plain_tip.h"
 #include "inspector/panels/condition_edit.h"
-#include "inspector/ui/plain_text.h"
-#include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 
 SetForm::SetForm(Session& session, QWidget* parent)
     : QWidget(parent),
       layout_(new QFormLayout(this)),
+      problems_(layout_, QStringLiteral("setProblem")),
       filter_(new ConditionEdit(session, this)),
       subject_(new QComboBox(this)),
       action_(new QComboBox(this)),
@@ -38,7 +37,7 @@ SetForm::SetForm(Session& session, QWidget* parent)
   addField(SetField::subject, "setSubject", QStringLiteral("What of them:"), subject_,
            QStringLiteral(
                "An attribute or an input by its name, as learning_rate of gradient_descent and momentum, "
-               "step_size of adam; in0, in1 …; out: the results"));
+               "step_size of adam; in0, in1 …; out: the results; out0, out1 …: one of them"));
   for (const SetAction action : {SetAction::scale, SetAction::add, SetAction::set, SetAction::clip})
     action_->addItem(actionWords(action), static_cast<int>(action));
   auto* row = new QWidget(this);
@@ -55,14 +54,17 @@ SetForm::SetForm(Session& session, QWidget* parent)
   value_->setToolTip(plainTip(QStringLiteral("A number; an attribute becomes what Python would write")));
   layout_->addRow(QStringLiteral("Change:"), row);
   qobject_cast<QLabel*>(layout_->labelForField(row))->setBuddy(action_);
-  addProblem(SetField::value);
-  makeButtons();
-  connect(filter_, &QLineEdit::textEdited, this,
-          [this] { problems_[static_cast<int>(SetField::filter)]->hide(); });
-  connect(subject_, &QComboBox::editTextChanged, this,
-          [this] { problems_[static_cast<int>(SetField::subject)]->hide(); });
-  connect(value_, &QLineEdit::textEdited, this,
-          [this] { problems_[static_cast<int>(SetField::value)]->hide(); });
+  problems_.add(static_cast<int>(SetField::value));
+  const ChangeButtons buttons = addChangeButtons(layout_, QStringLiteral("set"));
+  add_ = buttons.add;
+  connect(buttons.add, &QPushButton::clicked, this, &SetForm::commit);
+  connect(buttons.close, &QPushButton::clicked, this, &SetForm::closed);
+  const auto hidden = [this](SetField field) {
+    return [this, field] { problems_.hide(static_cast<int>(field)); };
+  };
+  connect(filter_, &QLineEdit::textEdited, this, hidden(SetField::filter));
+  connect(subject_, &QComboBox::editTextChanged, this, hidden(SetField::subject));
+  connect(value_, &QLineEdit::textEdited, this, hidden(SetField::value));
   for (QLineEdit* line : {static_cast<QLineEdit*>(filter_), subject_->lineEdit(), value_})
     connect(line, &QLineEdit::returnPressed, this, &SetForm::commit);
 }
@@ -72,33 +74,7 @@ void SetForm::addField(SetField field, const char* name, const QString& label, Q
   widget->setObjectName(QLatin1String(name));
   widget->setToolTip(plainTip(tip));
   layout_->addRow(label, widget);
-  addProblem(field);
-}
-
-void SetForm::addProblem(SetField field) {
-  auto* problem = plainLabel(this);
-  problem->setObjectName(QStringLiteral("setProblem%1").arg(static_cast<int>(field)));
-  problem->setWordWrap(true);
-  problem->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  problem->hide();
-  layout_->addRow(QString(), problem);
-  problems_[static_cast<int>(field)] = problem;
-}
-
-void SetForm::makeButtons() {
-  add_ = new QPushButton(QStringLiteral("Add"), this);
-  add_->setObjectName(QStringLiteral("setAdd"));
-  add_->setToolTip(QStringLiteral("Put this change on the list (Return)"));
-  auto* close = new QPushButton(QStringLiteral("Close"), this);
-  close->setObjectName(QStringLiteral("setClose"));
-  close->setToolTip(QStringLiteral("Leave the list as it is (Esc)"));
-  connect(add_, &QPushButton::clicked, this, &SetForm::commit);
-  connect(close, &QPushButton::clicked, this, &SetForm::closed);
-  auto* row = new QHBoxLayout;
-  row->addWidget(add_);
-  row->addWidget(close);
-  row->addStretch(1);
-  layout_->addRow(QString(), row);
+  problems_.add(static_cast<int>(field));
 }
 
 void SetForm::fill(const protocol::SetChange& set) {
@@ -106,7 +82,7 @@ void SetForm::fill(const protocol::SetChange& set) {
   subject_->setEditText(QString::fromStdString(set.subject));
   action_->setCurrentIndex(action_->findData(static_cast<int>(set.action)));
   value_->setText(QString::fromStdString(set.value));
-  for (QLabel* problem : std::as_const(problems_)) problem->hide();
+  problems_.hideAll();
 }
 
 void SetForm::start(const protocol::Record& op) {
@@ -137,18 +113,13 @@ void SetForm::focusFirst() {
 }
 
 void SetForm::commit() {
-  for (QLabel* problem : std::as_const(problems_)) problem->hide();
+  problems_.hideAll();
   SetProblem wrong;
   if (const auto change = setChangeOf(draft(), &wrong)) {
     emit done(*change);
     return;
   }
-  QLabel* problem = problems_[static_cast<int>(wrong.field)];
-  QPalette colours = palette();
-  colours.setColor(QPalette::WindowText, Theme::fromPalette(colours).error.stroke);
-  problem->setPalette(colours);
-  problem->setText(QStringLiteral("✗ ") + wrong.sentence);
-  problem->show();
+  problems_.show(static_cast<int>(wrong.field), wrong.sentence);
   QWidget* const fields[] = {filter_, subject_, value_};
   fields[static_cast<int>(wrong.field)]->setFocus(Qt::OtherFocusReason);
   if (wrong.field == SetField::filter && wrong.position >= 0) filter_->setCursorPosition(wrong.position);

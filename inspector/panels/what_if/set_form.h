@@ -1,22 +1,19 @@
 // A change of all ops that a condition finds, to be typed.
 #pragma once
 
-#include <QHash>
 #include <QWidget>
 
 #include "inspector/model/what_if/set_change.h"
+#include "inspector/panels/what_if/change_rows.h"
 
 class QComboBox;
-class QFormLayout;
-class QLabel;
 class QLineEdit;
-class QPushButton;
 
 namespace tapedeck::inspector {
 
 class ConditionEdit;
 
-/// What is wrong is said below the field that it is about.
+/// Errors appear below the field that they are about.
 class SetForm : public QWidget {
   Q_OBJECT
  public:
@@ -24,7 +21,7 @@ class SetForm : public QWidget {
 
   /// A new change; of ops like that one, where there is one.
   void start(const protocol::Record& op);
-  /// An older one, to be typed anew.
+  /// An existing one, to be edited.
   void edit(const BranchChange& change);
   void focusFirst();
 
@@ -34,18 +31,16 @@ class SetForm : public QWidget {
 
  private:
   void addField(SetField field, const char* name, const QString& label, QWidget* widget, const QString& tip);
-  void addProblem(SetField field);
-  void makeButtons();
   void fill(const protocol::SetChange& set);
   protocol::SetChange draft() const;
   void commit();
 
   QFormLayout* layout_;
+  FieldProblems problems_;
   ConditionEdit* filter_;
   QComboBox *subject_, *action_;
   QLineEdit* value_;
   QPushButton* add_ = nullptr;
-  QHash<int, QLabel*> problems_;
 };
 
 }  // namespace tapedeck::inspector

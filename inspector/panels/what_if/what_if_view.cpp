@@ -16,9 +16,10 @@ namespace tapedeck::inspector {
 namespace {
 
 enum ChangeColumn { change_column, change_place, change_columns };
+enum ReadColumn { taken_column, taken_place_column, taken_value_column, link_column, read_columns };
 enum MovedColumn { op_column, place_column, movement_column, share_column, moved_columns };
 
-constexpr int most_sentence_lines = 4, most_change_rows = 4;
+constexpr int most_sentence_lines = 4, most_change_rows = 4, most_read_rows = 3;
 constexpr int height_for_all = 420;  ///< below it the form has the panel for itself
 
 }  // namespace
@@ -133,12 +134,13 @@ QString WhatIfView::Private::sentenceText() const {
   if (!answer && model->changes().empty())
     return QStringLiteral(
         "Select an op, a tensor or an element, and choose “What if…” in its menu (F4): change it in the "
-        "past, and replay what came of it. The session itself stays as it is.");
+        "past, and replay what followed from it. The session itself is not changed.");
   if (!answer)
     return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
   const QString sentence = answerText(*answer, actions.curves()->shortcut());
   return model->outdated()
-             ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
+             ? QStringLiteral("⚠ The changes were edited after the replay: replay them. Before: %1")
+                   .arg(sentence)
              : sentence;
 }
 
@@ -154,8 +156,19 @@ void WhatIfView::Private::showAnswer() {
   const quint64 branch = answer ? answer->branch : 0;
   const int row = branch == shownBranch ? std::max(0, moved->indexOfTopLevelItem(moved->currentItem())) : 0;
   shownBranch = branch;
+  const protocol::Branched& made = answer ? *answer : protocol::Branched();
+  showMoved(made);
+  showReads(made);
+  if (const int count = moved->topLevelItemCount())
+    moved->setCurrentItem(moved->topLevelItem(std::min(row, count - 1)));
+  show->setEnabled(moved->topLevelItemCount() > 0);
+  share();
+  emit view->emptyChanged();
+}
+
+void WhatIfView::Private::showMoved(const protocol::Branched& answer) {
   moved->clear();
-  for (const protocol::Moved& one : answer ? answer->moved : std::vector<protocol::Moved>{}) {
+  for (const protocol::Moved& one : answer.moved) {
     auto* item = new QTreeWidgetItem(
         moved, {QStringLiteral("%1 · op %2").arg(QString::fromStdString(one.op), countText(one.record)),
                 where(one.cell, one.file, one.line, one.record), movementText(one), shareText(one)});
@@ -164,11 +177,26 @@ void WhatIfView::Private::showAnswer() {
                             .arg(tensorText(one.tensor), movementText(one), shareText(one));
     for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, plainTip(tip));
   }
-  if (const int count = moved->topLevelItemCount())
-    moved->setCurrentItem(moved->topLevelItem(std::min(row, count - 1)));
-  show->setEnabled(moved->topLevelItemCount() > 0);
-  share();
-  emit view->emptyChanged();
+}
+
+void WhatIfView::Private::showReads(const protocol::Branched& answer) {
+  const int row = std::max(0, reads->indexOfTopLevelItem(reads->currentItem()));
+  reads->clear();
+  for (const protocol::ReadUse& use : answer.reads) {
+    const QString op = QString::fromStdString(use.op);
+    const QString count =
+        use.ops == 1 ? QStringLiteral("op %1").arg(countText(use.record))
+                     : QStringLiteral("%1 ops from op %2 on").arg(countText(use.ops), countText(use.record));
+    auto* item = new QTreeWidgetItem(
+        reads, {QStringLiteral("%1 of %2 · %3").arg(readSubject(use), op, count),
+                where(use.cell, use.file, use.line, use.record), readValues(use), readLink(use)});
+    const QString tip =
+        QStringLiteral("%1: %2.\nA click or Enter shows the op.").arg(readValues(use), readSentence(use));
+    for (int column = 0; column < read_columns; ++column) item->setToolTip(column, plainTip(tip));
+  }
+  const int count = reads->topLevelItemCount();
+  if (count > 0) reads->setCurrentItem(reads->topLevelItem(std::min(row, count - 1)));
+  showRead->setEnabled(count > 0);
 }
 
 /// The room among the parts: where it is little the form has it alone.
@@ -183,14 +211,19 @@ void WhatIfView::Private::share() {
   changes->setVisible(!crowded);  // also an empty one: it has the panel's focus
   sentenceArea->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
+  const int taken = reads->topLevelItemCount();
+  reads->setFixedHeight(std::clamp(taken, 1, most_read_rows) * row + reads->header()->sizeHint().height() +
+                        2 * reads->frameWidth());
+  reads->setVisible(!crowded && taken > 0);
   auto* layout = static_cast<QVBoxLayout*>(view->layout());
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  // What came of the changes scrolls where the list below would have no room for a row.
+  // The results of the changes scroll where the list below would have no room for a row.
   const int line = sentence->fontMetrics().lineSpacing();
   const int bar = layout->itemAt(0)->heightForWidth(view->width());
-  const int below = moved->isHidden() ? 0 : moved->header()->sizeHint().height() + row + 8;
+  const int below = (moved->isHidden() ? 0 : moved->header()->sizeHint().height() + row + 8) +
+                    (reads->isHidden() ? 0 : reads->height() + layout->spacing());
   const int room = view->height() - bar - changes->height() - below - 4 * layout->spacing();
   sentenceArea->setFixedHeight(std::min(
       wanted, std::clamp(room, 2 * line, std::max(most_sentence_lines * line + 8, view->height() / 3))));
@@ -205,6 +238,13 @@ WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent
                             {QStringLiteral("Result of"), QStringLiteral("Where"),
                              QStringLiteral("Before → after"), QStringLiteral("Moved by")},
                             place_column);
+  d_->reads =
+      d_->makeTable("whatIfReads", QStringLiteral("Ops that stay as recorded, for Python is not run again"),
+                    {QStringLiteral("Stays as recorded"), QStringLiteral("Where"), QStringLiteral("Value"),
+                     QStringLiteral("Depends on the change")},
+                    taken_place_column);
+  d_->reads->headerItem()->setToolTip(
+      link_column, QStringLiteral("Whether it was made of what Python read of a changed value"));
   d_->moved->headerItem()->setToolTip(movement_column,
                                       QStringLiteral("A single number, or the norm ‖…‖ of several elements"));
   d_->moved->headerItem()->setToolTip(share_column,
@@ -225,6 +265,7 @@ WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent
   layout->addWidget(d_->changes);
   layout->addWidget(d_->formArea, 1);
   layout->addWidget(d_->makeSentenceArea());
+  layout->addWidget(d_->reads);
   layout->addWidget(d_->moved, 1);
   layout->addStretch(0);
   setFocusProxy(d_->changes);
@@ -240,7 +281,7 @@ bool WhatIfView::isEmpty() const {
 }
 
 QList<QAction*> WhatIfView::menuActions() const {
-  return {d_->add, d_->edit, d_->remove, d_->clear, d_->show, d_->cancel};
+  return {d_->add, d_->edit, d_->remove, d_->clear, d_->show, d_->showRead, d_->cancel};
 }
 
 QTreeWidget* WhatIfView::changes() const {
@@ -248,6 +289,9 @@ QTreeWidget* WhatIfView::changes() const {
 }
 QTreeWidget* WhatIfView::moved() const {
   return d_->moved;
+}
+QTreeWidget* WhatIfView::reads() const {
+  return d_->reads;
 }
 QLabel* WhatIfView::sentence() const {
   return d_->sentence;

@@ -1,4 +1,4 @@
-// The panel What if: the changes, what came of them, and which of branch and original the panels show.
+// The panel What if: the changes, their results, and which of branch and original the panels show.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ class ChangeForm;
 class SetForm;
 
 /// Empty until the user changes something. Keys, with the focus in it: Alt+Shift+A adds a change, F2 edits
-/// and Del removes one; Enter shows a result that moved; Esc closes the form, or cancels the replay.
+/// and Del removes one; Enter shows a result that moved, or an op that stays as recorded; Esc closes the
+/// form, or cancels the replay.
 class WhatIfView : public Panel {
   Q_OBJECT
  public:
@@ -26,6 +27,7 @@ class WhatIfView : public Panel {
   QList<QAction*> menuActions() const override;
   QTreeWidget* changes() const;
   QTreeWidget* moved() const;
+  QTreeWidget* reads() const;
   QLabel* sentence() const;
   ChangeForm* form() const;
   SetForm* setForm() const;

@@ -65,14 +65,18 @@ void WhatIfView::Private::makeActions() {
   add = addKeyedAction(view, QStringLiteral("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
                        QStringLiteral("Change the op at the cursor, or the tensor that is shown"));
   edit = addKeyedAction(changes, QStringLiteral("Edit the change"), {Qt::Key_F2},
-                        QStringLiteral("Type this change anew"));
+                        QStringLiteral("Edit this change"));
   remove = addKeyedAction(changes, QStringLiteral("Remove the change"), {QKeySequence::Delete},
-                          QStringLiteral("Take this change off the list"));
+                          QStringLiteral("Remove this change from the list"));
   clear = addKeyedAction(view, QStringLiteral("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
                          QStringLiteral("Empty the list of changes"));
   show = addKeyedAction(moved, QStringLiteral("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
                         QStringLiteral("Move the cursor to this op, and show its tensor"));
   show->setShortcutContext(Qt::WidgetShortcut);
+  showRead = addKeyedAction(reads, QStringLiteral("Show the op that stays as recorded"),
+                            {Qt::Key_Return, Qt::Key_Enter},
+                            QStringLiteral("Move the cursor to the first of these ops"));
+  showRead->setShortcutContext(Qt::WidgetShortcut);
   cancel = addKeyedAction(view, QStringLiteral("Cancel"), {Qt::Key_Escape},
                           QStringLiteral("Stop the replay, or close the form"));
   QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
@@ -81,6 +85,8 @@ void WhatIfView::Private::makeActions() {
   QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
   QObject::connect(show, &QAction::triggered, view,
                    [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
+  QObject::connect(showRead, &QAction::triggered, view,
+                   [this] { model->showRead(reads->indexOfTopLevelItem(reads->currentItem())); });
   stop = new QAction(QStringLiteral("Cancel"), view);
   stop->setToolTip(QStringLiteral("Stop the replay (Esc)"));
   QObject::connect(stop, &QAction::triggered, model, &WhatIfModel::cancel);
@@ -119,7 +125,7 @@ void WhatIfView::Private::makeForm() {
 QScrollArea* WhatIfView::Private::makeSentenceArea() {
   sentenceArea = new QScrollArea(view);
   sentenceArea->setObjectName(QStringLiteral("whatIfSentenceArea"));
-  sentenceArea->setAccessibleName(QStringLiteral("What came of the changes"));
+  sentenceArea->setAccessibleName(QStringLiteral("Results of the changes"));
   sentenceArea->setWidget(sentence);
   sentenceArea->setWidgetResizable(true);
   sentenceArea->setFrameShape(QFrame::NoFrame);
@@ -133,6 +139,8 @@ void WhatIfView::Private::connectAll() {
   QObject::connect(changes, &QTreeWidget::itemDoubleClicked, view, [this] { openEditor(); });
   QObject::connect(moved, &QTreeWidget::itemClicked, view,
                    [this](QTreeWidgetItem* item) { model->show(moved->indexOfTopLevelItem(item)); });
+  QObject::connect(reads, &QTreeWidget::itemClicked, view,
+                   [this](QTreeWidgetItem* item) { model->showRead(reads->indexOfTopLevelItem(item)); });
   QObject::connect(model, &WhatIfModel::changesChanged, view, [this] { showChanges(); });
   QObject::connect(model, &WhatIfModel::changed, view, [this] { showAnswer(); });
   QObject::connect(model, &WhatIfModel::subjectChanged, view, [this] {

@@ -23,13 +23,14 @@ struct WhatIfView::Private {
   CellNames& cells;
   WhatIfModel* model = nullptr;
   QTreeWidget *changes = nullptr, *moved = nullptr;
+  QTreeWidget* reads = nullptr;  ///< what stays as recorded, because Python is not run again
   QScrollArea* formArea = nullptr;
   ChangeForm* form = nullptr;
   SetForm* setForm = nullptr;
   QLabel* sentence = nullptr;
-  QScrollArea* sentenceArea = nullptr;  ///< what a branch leaves as it was may take some lines
+  QScrollArea* sentenceArea = nullptr;  ///< the notes on what a branch leaves unchanged may take some lines
   QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
-          *cancel = nullptr, *stop = nullptr;
+          *showRead = nullptr, *cancel = nullptr, *stop = nullptr;
   QToolButton* cancelButton = nullptr;
   quint64 shownBranch = 0;
   int edited = -1;  ///< which change the form is about; -1: a new one
@@ -56,6 +57,8 @@ struct WhatIfView::Private {
                 RecordNumber record) const;
   void showChanges();
   void showAnswer();
+  void showMoved(const protocol::Branched& answer);
+  void showReads(const protocol::Branched& answer);
   QString sentenceText() const;
   void share();
 };

@@ -64,7 +64,8 @@ struct WhyView::Private {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(4, 2, 4, 0);
     bar->setSpacing(2);
-    back = addAction(QStringLiteral("◀"), Qt::ALT | Qt::Key_PageUp, QStringLiteral("The answer before"), bar);
+    back =
+        addAction(QStringLiteral("◀"), Qt::ALT | Qt::Key_PageUp, QStringLiteral("The previous answer"), bar);
     forward =
         addAction(QStringLiteral("▶"), Qt::ALT | Qt::Key_PageDown, QStringLiteral("The next answer"), bar);
     question = new ElidingLabel(Qt::ElideRight, view);
@@ -149,7 +150,7 @@ WhyView::WhyView(WhyModel& model, QWidget* parent)
   d_->makeReasons();
   layout->addWidget(d_->sentence);
   layout->addWidget(d_->reasons, 1);
-  layout->addStretch();  // an answer without reasons stands at the top
+  layout->addStretch();  // an answer without reasons is at the top
   setFocusProxy(d_->reasons);
   connect(&model, &WhyModel::changed, this, &WhyView::showAnswer);
   connect(&model, &WhyModel::changed, this, &Panel::emptyChanged);
@@ -200,7 +201,7 @@ void WhyView::showAnswer() {
   } else {
     d_->question->setText(QString());
     d_->sentence->setText(QStringLiteral(
-        "Select an op or an element, and choose a question in the menu Why: its answer stands here."));
+        "Select an op or an element, and choose a question in the menu Why: its answer appears here."));
   }
   // It has the panel's focus, without which Esc would not come here.
   d_->reasons->setVisible(asking || d_->reasons->topLevelItemCount() > 0);

@@ -17,7 +17,7 @@ struct Camera {
   QRectF toWidget(const QRectF& world) const { return {toWidget(world.topLeft()), world.size() * zoom}; }
   QRectF toWorld(const QRectF& widget) const { return {toWorld(widget.topLeft()), widget.size() / zoom}; }
 
-  /// What is under `anchor` (in the widget) stays under it.
+  /// The point under `anchor` (in the widget) stays under it.
   void zoomAt(QPointF anchor, double factor, double least, double most) {
     const double to = std::clamp(zoom * factor, least, most);
     offset = anchor - (anchor - offset) * (to / zoom);

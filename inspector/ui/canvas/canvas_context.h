@@ -17,7 +17,7 @@ namespace tapedeck::inspector {
 
 class CanvasContext {
  public:
-  /// Made on first use, kept while a canvas holds it. UI thread only. Null where OpenGL 3.2 can not be had.
+  /// Made on first use, kept while a canvas holds it. UI thread only. Null where OpenGL 3.2 is not available.
   static std::shared_ptr<CanvasContext> shared();
   ~CanvasContext();
   CanvasContext(const CanvasContext&) = delete;

@@ -1,4 +1,4 @@
-// The letters of all canvases: which glyph of which font stands for a character, and how wide it is.
+// The letters of all canvases: which glyph of which font shows a character, and how wide it is.
 #pragma once
 
 #include <QRawFont>
@@ -10,7 +10,7 @@
 namespace tapedeck::inspector {
 
 /// Every text is drawn in a font made for its size: whole device pixels an em, hinted vertically, so that the
-/// thin strokes (minus signs first of all) lie on rows of pixels instead of between them. UI thread only.
+/// thin strokes (minus signs above all) are on rows of pixels instead of between them. UI thread only.
 class CanvasFonts {
  public:
   struct Shape {

@@ -21,9 +21,8 @@ namespace {
 
 QString noOpenGlSentence() {
   return QStringLiteral(
-      "This panel draws with OpenGL 3.2, which can not be had here. On Debian the package libgl1-mesa-dri "
-      "provides "
-      "it for every machine; LIBGL_ALWAYS_SOFTWARE=1 goes round a driver that fails.");
+      "This panel draws with OpenGL 3.2, which is not available here. On Debian the package libgl1-mesa-dri "
+      "provides it for every machine; LIBGL_ALWAYS_SOFTWARE=1 works around a driver that fails.");
 }
 
 bool isInput(QEvent::Type type) {

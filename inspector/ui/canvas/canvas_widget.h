@@ -19,10 +19,10 @@ class CanvasWidget : public QWidget {
   explicit CanvasWidget(QWidget* parent = nullptr);
   ~CanvasWidget() override;
 
-  /// Whether an OpenGL 3.2 core context can be made here. Asked once in a process. Where it can not, canvases
+  /// Whether an OpenGL 3.2 core context can be made here. Asked once in a process. Where it can't, canvases
   /// show a sentence instead, and the rest of their window works on.
   static bool openGlWorks();
-  /// The sentence that stands in the canvas' place; empty where it can draw.
+  /// The sentence shown instead of the canvas; empty where it can draw.
   QString problem() const;
 
   const Theme& theme() const;
@@ -47,7 +47,7 @@ class CanvasWidget : public QWidget {
  protected:
   /// Draws everything; called twice for one frame where the letters did not fit into their texture.
   virtual void paintCanvas(CanvasPainter& painter) = 0;
-  /// The palette or the style changed; theme() is new already.
+  /// The palette or the style changed; theme() is up to date already.
   virtual void themeChanged() {}
 
   bool event(QEvent* event) override;

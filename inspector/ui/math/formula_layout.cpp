@@ -10,7 +10,7 @@
 namespace tapedeck::inspector {
 namespace {
 
-/// More elements than that are no formula that somebody reads.
+/// No readable formula has more elements than that.
 constexpr int most_elements = 200'000;
 constexpr double farthest_length = 10'000;  // em
 
@@ -82,7 +82,7 @@ class FormulaPlacer {
   // ---- letters ----
 
   double letters(const QString& text, const FormulaStyle& style, QPointF at) {
-    // What has no width in a formula: it is there for browsers.
+    // Elements without width in a formula: they are there for browsers.
     QString shown = text;
     shown.remove(QChar(0x200b)).remove(QChar(0x2060));
     if (shown.isEmpty()) return 0;

@@ -1,4 +1,4 @@
-// A formula as it was set: glyphs, rules and outlines around its baseline, ready to be painted at any size.
+// A rendered formula: glyphs, rules and outlines around its baseline, ready to be painted at any size.
 #pragma once
 
 #include <QColor>
@@ -72,7 +72,7 @@ struct SetFormula {
   /// Lines of boxes; a line may be broken between two of them.
   std::vector<std::vector<MathBox>> lines;
   MathBox tag;    ///< at the right end of the line; empty: none
-  QString error;  ///< why it could not be set, in a sentence; then there are no lines
+  QString error;  ///< why it could not be rendered, in a sentence; then there are no lines
 
   bool hasTag() const { return !tag.ink.empty(); }
   /// All of it as one box; with a tag as wide as `line` where that has room for both.

@@ -50,7 +50,7 @@ struct FormulaJob {
   std::size_t next = 0;
   SetFormulas done;
   qint64 time = 0;
-  QPointer<QObject> context;  ///< only looked at in the thread that asked
+  QPointer<QObject> context;  ///< only read in the thread that asked
   FormulaSetter::Answer answer;
 };
 
@@ -107,7 +107,7 @@ class FormulaThread {
     if (SharedFormula known = formulaMemory().find(source)) return known;
     SetFormula set;
     if (late) {
-      set.error = QStringLiteral("The formulas before it took too long to be set.");
+      set.error = QStringLiteral("The formulas before it took too long to render.");
       return std::make_shared<const SetFormula>(std::move(set));
     }
     const Katex::Answer answer = katex().set(source.tex, source.display, Katex::longest_time, source.before);

@@ -1,4 +1,4 @@
-// Sets formulas in a thread of their own, a few milliseconds each, and remembers what it has set.
+// Renders formulas on a thread of their own, a few milliseconds each, and caches the results.
 #pragma once
 
 #include <QHash>
@@ -12,8 +12,9 @@ namespace tapedeck::inspector {
 
 using SetFormulas = QHash<FormulaSource, SharedFormula>;
 
-/// One thread owns KaTeX. It takes the formulas of several texts in turn, so that a text with slow ones holds
-/// up no other; what a text's formulas may take together is bounded, and the rest of them then have an error.
+/// One thread owns KaTeX. It takes the formulas of several texts in turn, so that a text with slow ones
+/// delays no other; what a text's formulas may take together is bounded, and the rest of them then have an
+/// error.
 class FormulaSetter {
  public:
   using Answer = std::function<void(SetFormulas)>;
@@ -23,7 +24,7 @@ class FormulaSetter {
   static quint64 set(std::vector<FormulaSource> formulas, QObject* context, Answer answer);
   static void cancel(quint64 job);
 
-  /// One that was set lately; null: it was not, or KaTeX is missing. In any thread.
+  /// A cached one; null: it is not cached, or KaTeX is missing. In any thread.
   static SharedFormula known(const FormulaSource& formula);
 };
 

@@ -8,7 +8,7 @@
 
 namespace tapedeck::inspector {
 
-/// What an element hands on to those in it.
+/// What an element passes on to its children.
 struct FormulaStyle {
   enum class Align { left, center, right };
   double size = 1;  ///< of the letters, in the formula's em

@@ -39,7 +39,7 @@ constexpr char render_function[] = R"js((function () {
   };
   const macroName = (expander) => {
     const name = textOf(argument(expander));
-    if (!/^\\(?:[A-Za-z@]+|.)$/.test(name)) throw new katex.ParseError("'" + name + "' is no name of a macro");
+    if (!/^\\(?:[A-Za-z@]+|.)$/.test(name)) throw new katex.ParseError("'" + name + "' is not a macro name");
     return name;
   };
   const withArguments = (tokens, args) => {
@@ -57,7 +57,7 @@ constexpr char render_function[] = R"js((function () {
     const name = macroName(expander);
     const count = option(expander);
     const numArgs = count === null ? 0 : Number(textOf(count));
-    if (!(numArgs >= 0 && numArgs <= 9)) throw new katex.ParseError("'" + textOf(count) + "' is no number of arguments");
+    if (!(numArgs >= 0 && numArgs <= 9)) throw new katex.ParseError("'" + textOf(count) + "' is not a number of arguments");
     const preset = option(expander);
     const tokens = argument(expander);
     if (keepsOld && expander.isDefined(name)) return "";
@@ -249,7 +249,7 @@ Katex::Answer Katex::set(const QString& tex, bool display, std::chrono::millisec
             .arg(longest_definitions)};
   if (tex.size() > longest_tex)
     return {{},
-            QStringLiteral("The formula has %1 characters; more than %2 are not set.")
+            QStringLiteral("The formula has %1 characters; more than %2 are not rendered.")
                 .arg(tex.size())
                 .arg(longest_tex)};
   const QString clean = withoutControls(tex);
@@ -260,7 +260,7 @@ Katex::Answer Katex::set(const QString& tex, bool display, std::chrono::millisec
   const bool late = stopClock();
   // What the engine was in the middle of is not to be relied on.
   if (late || result.failed) load();
-  if (late) return {{}, QStringLiteral("The formula takes too long to be set.")};
+  if (late) return {{}, QStringLiteral("The formula takes too long to render.")};
   if (!result.error.isEmpty()) return {{}, asSentence(result.error)};
   return {result.markup, {}};
 }

@@ -1,5 +1,5 @@
-// KaTeX, run by Qt's JavaScript engine: TeX to KaTeX's markup. It sees no file, no network and nothing of a
-// notebook.
+// KaTeX, run by Qt's JavaScript engine: TeX to KaTeX's markup. It has no access to files, the network or
+// the notebook.
 #pragma once
 
 #include <QString>
@@ -15,7 +15,7 @@ namespace tapedeck::inspector {
 /// Belongs to the thread that makes it. Loading takes a fifth of a second.
 class Katex {
  public:
-  /// A longer formula is not tried; a longer time is not given to one.
+  /// Limits of one formula's length and time.
   static constexpr qsizetype longest_tex = 20'000;
   /// Of formulas that define the macros which one uses: characters in all, and how many.
   static constexpr qsizetype longest_definitions = 100'000;
@@ -33,7 +33,7 @@ class Katex {
   Answer set(const QString& tex, bool display, std::chrono::milliseconds time = longest_time,
              const QStringList& before = {});
 
-  /// Ends what runs now, and what would run later; from any thread.
+  /// Ends the running and all later calls; from any thread.
   void interrupt();
 
   /// The packages that are not installed and needed for formulas, in a sentence; empty: all are there.

@@ -89,7 +89,7 @@ class TestAccessibleCharts : public QObject, TapeOfSample {
              qPrintable(variables));
     QVERIFY(valueOf(chart, "peak of the program").contains(", at op "));
     QVERIFY(partsAreInside(chart, 5));
-    // The arrows move the cursor: what there was at its op is told.
+    // The arrows move the cursor: screen readers get the values at its op.
     chart->setFocus();
     press(Qt::Key_Left);
     QTRY_VERIFY(readerOf(chart)->focusChild());

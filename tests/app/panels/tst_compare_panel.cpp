@@ -269,7 +269,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QTRY_VERIFY(chart->isVisible() && !compare()->table()->isVisible());
     QTRY_VERIFY(compare()->rect().contains(QRect(chart->mapTo(compare(), QPoint()), chart->size())));
     screenshot(window_.get(), "compare-curves-low");
-    // Ops has become low, too: its row is still in sight.
+    // Ops has become low, too: its row is still visible.
     QTableView* ops = timeline(*window_)->table();
     QTRY_VERIFY(ops->viewport()->rect().contains(ops->visualRect(ops->currentIndex()).center()));
     key(Qt::Key_O);
@@ -290,7 +290,7 @@ class TestComparePanel : public QObject, SampleWindow {
     for (const char letter : std::string("1e-3")) QTest::keyClick(relative, letter);
     QTest::keyClick(relative, Qt::Key_Return);
     QTest::mouseClick(compare()->findChild<QToolButton*>("compareFirst"), Qt::LeftButton);
-    QVERIFY2(told("No value that was looked at differs by more than the tolerance (relative 0.001"),
+    QVERIFY2(told("No compared value differs by more than the tolerance (relative 0.001"),
              qPrintable(sentence()));
     relative->setFocus();
     relative->selectAll();
@@ -311,9 +311,8 @@ class TestComparePanel : public QObject, SampleWindow {
          "if runs == 1: z = tf.exp(-z)"},
         {0, 1, 1});
     openPanel();
-    QVERIFY2(
-        told("7 ops alike, 1 op with other attributes, 2 ops on the left alone, 1 op on the right alone"),
-        qPrintable(sentence()));
+    QVERIFY2(told("7 ops alike, 1 op with other attributes, 2 ops on the left only, 1 op on the right only"),
+             qPrintable(sentence()));
     key(Qt::Key_N);
     QTRY_COMPARE(model()->currentRow(), 1);
     QVERIFY(cellText(1, CompareRows::Sign).contains("right only"));
@@ -345,10 +344,10 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(strip->isVisible());
     QTest::mouseClick(strip, Qt::LeftButton, {}, {strip->width() - 8, strip->height() / 2});
     QTRY_COMPARE(model()->currentRow(), 10);
-    // Swapped, what was on the left alone stands on the right.
+    // Swapped, what was on the left alone is on the right.
     compare()->table()->setFocus();
     key(Qt::Key_S);
-    QVERIFY2(told("1 op on the left alone, 2 ops on the right alone"), qPrintable(sentence()));
+    QVERIFY2(told("1 op on the left only, 2 ops on the right only"), qPrintable(sentence()));
     // Another run is chosen by key: the same run on both sides.
     auto* left = compare()->bar()->left();
     left->setFocus();
@@ -372,7 +371,7 @@ class TestComparePanel : public QObject, SampleWindow {
     const auto last = session().recordCount();
     session().setCursor(last - 1);
     key(Qt::Key_B);
-    QVERIFY2(told("on the left alone"), qPrintable(sentence()));
+    QVERIFY2(told("on the left only"), qPrintable(sentence()));
     QCOMPARE(model()->compared()->right.first, last - 1);
     // A branch: the first tanh is scaled.
     protocol::MakeBranch make;
@@ -438,7 +437,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QTRY_VERIFY(window_->isActiveWindow());
     compare()->table()->setFocus();
     key(Qt::Key_F);
-    QVERIFY2(told("No value that was looked at differs"), qPrintable(sentence()));
+    QVERIFY2(told("No compared value differs"), qPrintable(sentence()));
 
     // A damaged file ends or refuses there; the session goes on, and the panel says what was wrong.
     const QString bad = folder_.filePath("bad.tapetrace");
@@ -459,7 +458,7 @@ class TestComparePanel : public QObject, SampleWindow {
     openPanel();
     QVERIFY2(told("The one op is the same on both sides."), qPrintable(sentence()));
     window_->kernel()->shutdown();
-    QVERIFY2(told("No session runs."), qPrintable(sentence()));
+    QVERIFY2(told("There is no session."), qPrintable(sentence()));
     QCOMPARE(compare()->table()->model()->rowCount(), 0);
     QVERIFY(!compare()->findChild<QToolButton*>("compareFirst")->isEnabled());
   }

@@ -66,7 +66,7 @@ class TestDebugRoom : public QObject, SampleWindow {
     return -1;
   }
 
-  /// A cell of the rows in sight whose name or result is cut; empty: none.
+  /// A cell of the visible rows whose name or result is cut; empty: none.
   QString cutCell() const {
     const QTableView* table = timeline(*window_)->table();
     const int right =
@@ -118,7 +118,7 @@ class TestDebugRoom : public QObject, SampleWindow {
     QTRY_COMPARE(cutLetter(editorOf(0)), -1L);
   }
 
-  /// In Tensor no row of its tools is empty, so that as many numbers as can be are in sight.
+  /// In Tensor no row of its tools is empty, so that as many numbers as possible are visible.
   void theToolsOfTensorTakeTwoRows() {
     openCells(folder_, {longLines, "x = 1"});
     runAll();

@@ -129,7 +129,7 @@ class TestGpuViews : public QObject, SampleWindow {
       QTRY_COMPARE(onCpu()->isChecked(), here);
       QTRY_VERIFY2(here ? source() == elsewhere : isFromGpu(), qPrintable(source()));
       if (here) QCOMPARE(canvas->sourceText(), elsewhere);
-      // What is in sight, and so the tile, changes with the panel's size: the elements of both are compared.
+      // The visible part, and so the tile, changes with the panel's size: the elements of both are compared.
       const protocol::Tile tile = *tensor(*window_)->model()->tile();
       const std::int64_t rows = std::min(tile.rows, there.rows),
                          columns = std::min(tile.columns, there.columns);

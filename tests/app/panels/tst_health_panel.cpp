@@ -206,6 +206,30 @@ class TestHealthPanel : public QObject, SampleWindow {
     QVERIFY(!health()->model()->shown());
   }
 
+  // The findings come after the panel: the key that opened it leads to them all the same.
+  void itsKeyLeadsToTheFindingsAndEscBack() {
+    openCells(folder_, {network});
+    run();
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    showHealth();
+    QTreeWidget* list = health()->findings();
+    QTRY_VERIFY_WITH_TIMEOUT(list->topLevelItemCount() > 1, patience);
+    QTRY_VERIFY2(list->hasFocus(), QApplication::focusWidget()->metaObject()->className());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+    QTRY_COMPARE(list->indexOfTopLevelItem(list->currentItem()), 1);
+    // Esc ends a computation first.
+    QTRY_VERIFY_WITH_TIMEOUT(!health()->model()->recomputing(), patience);
+    QTest::keyClick(list, Qt::Key_Escape);
+    QTRY_VERIFY(window_->notebook() == QApplication::focusWidget() ||
+                window_->notebook()->isAncestorOf(QApplication::focusWidget()));
+    // Who goes through the layers is left there, whatever is found.
+    health()->table()->setFocus(Qt::TabFocusReason);
+    QTest::keyClick(health()->table(), Qt::Key_Down);
+    QTest::keyClick(health()->table(), Qt::Key_M);
+    QTRY_VERIFY_WITH_TIMEOUT(!health()->model()->recomputing(), patience);
+    QVERIFY(health()->table()->hasFocus());
+  }
+
   // Where nothing is found, the key goes to the layers.
   void whatIsHealthyIsLookedThroughByKey() {
     QString healthy = network;
@@ -296,7 +320,7 @@ class TestHealthPanel : public QObject, SampleWindow {
     QVERIFY2(unchecked >= 0, qPrintable(all()));
     choose(unchecked);
     QTest::keyClick(health()->findings(), Qt::Key_C);
-    QVERIFY2(findingThat("The custom gradient of triple, line 10 is not what finite differences say.") >= 0,
+    QVERIFY2(findingThat("The custom gradient of triple, line 10 disagrees with finite differences.") >= 0,
              qPrintable(all()));
     QVERIFY2(all().contains("×2 in every element"), qPrintable(all()));
     shots(window_.get(), "health-wrong-gradient");

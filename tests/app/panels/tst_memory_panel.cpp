@@ -86,8 +86,9 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QVERIFY(!memory() || !memory()->isVisible());
     showMemory();
     // The sentence names what grows, by how much, in which line, and the name that keeps it.
-    QTRY_VERIFY2_WITH_TIMEOUT(memory()->growth()->text().contains("Kept by the name history (12 items)"),
-                              qPrintable(memory()->growth()->text()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        memory()->growth()->text().contains("Kept alive by the name history (12 items)"),
+        qPrintable(memory()->growth()->text()), patience);
     const QString told = memory()->growth()->text();
     QVERIFY2(told.contains("Memory grows by") && told.contains("with each step") &&
                  told.contains("Tapes hold them") && told.contains(" line "),
@@ -133,9 +134,9 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QTRY_VERIFY2_WITH_TIMEOUT(memory()->growth()->text().contains("Memory grew by"),
                               qPrintable(memory()->growth()->text()), patience);
     const QString told = memory()->growth()->text();
-    QVERIFY2(
-        told.contains("with each step until op ") && told.contains("Tapes held them. They went after op "),
-        qPrintable(told));
+    QVERIFY2(told.contains("with each step until op ") &&
+                 told.contains("Tapes held them. They were freed after op "),
+             qPrintable(told));
     QVERIFY(memory()->menuActions()[1]->isEnabled());
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_G);
     QTRY_COMPARE(session().cursor(), memory()->model()->curve()->growth[0].record);

@@ -74,7 +74,7 @@ class TestOpsHeadings : public QObject, private SampleWindow {
   }
   void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(table(), key, modifiers); }
 
-  /// The cells ran, and cell 2 twice; the first row is in sight.
+  /// The cells ran, and cell 2 twice; the first row is visible.
   void train() {
     openCells(folder_, training_cells);
     for (const int cell : {0, 1, 2, 2}) {
@@ -82,10 +82,10 @@ class TestOpsHeadings : public QObject, private SampleWindow {
       runByKey(cell);
     }
     showAllRecords();
-    QTRY_COMPARE_WITH_TIMEOUT(
-        names(),
-        QStringList({"Cell [1]", "Cell [2]", "step 1", "step 2", "step 3", "Cell [3]", "Cell [4], run 2"}),
-        patience);
+    QTRY_COMPARE_WITH_TIMEOUT(names(),
+                              QStringList({"Cell [1]", "Cell [2]", "1st step", "2nd step", "3rd step",
+                                           "Cell [3]", "Cell [4], run 2"}),
+                              patience);
     table()->setFocus();
     QTRY_VERIFY(table()->hasFocus());
   }
@@ -102,42 +102,42 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     if (QTest::currentTestFailed()) return;
     const int all = rows().rowCount();
     QCOMPARE(all, rows().listedCount() + 7);
-    QCOMPARE(opsIn("Cell [2]"), opsIn("step 1") + opsIn("step 2") + opsIn("step 3"));
+    QCOMPARE(opsIn("Cell [2]"), opsIn("1st step") + opsIn("2nd step") + opsIn("3rd step"));
     QCOMPARE(opsIn("Cell [4], run 2"), 1);
     shots(window_.get(), "ops-headings");
 
-    const int in_step = opsIn("step 2");
+    const int in_step = opsIn("2nd step");
     QVERIFY(in_step > 5);
-    clickHeading("step 2");
-    QVERIFY(folded("step 2"));
+    clickHeading("2nd step");
+    QVERIFY(folded("2nd step"));
     QCOMPARE(rows().rowCount(), all - in_step);
-    QCOMPARE(current(), QString("step 2"));
+    QCOMPARE(current(), QString("2nd step"));
     key(Qt::Key_Right);
-    QVERIFY(!folded("step 2"));
+    QVERIFY(!folded("2nd step"));
     QCOMPARE(rows().rowCount(), all);
     key(Qt::Key_Return);
-    QVERIFY(folded("step 2"));
+    QVERIFY(folded("2nd step"));
     key(Qt::Key_Left);  // on, to the heading around it
     QCOMPARE(current(), QString("Cell [2]"));
     key(Qt::Key_Left);
     QVERIFY(folded("Cell [2]"));
     QCOMPARE(names(), QStringList({"Cell [1]", "Cell [2]", "Cell [3]", "Cell [4], run 2"}));
     key(Qt::Key_Right);
-    QVERIFY(!folded("Cell [2]") && folded("step 2") && !folded("step 3"));
+    QVERIFY(!folded("Cell [2]") && folded("2nd step") && !folded("3rd step"));
     key(Qt::Key_Right);  // into it
-    QCOMPARE(current(), QString("step 1"));
+    QCOMPARE(current(), QString("1st step"));
     key(Qt::Key_Left, Qt::ShiftModifier);
-    QVERIFY(folded("step 1") && folded("step 2") && folded("step 3") && !folded("Cell [2]"));
-    QCOMPARE(current(), QString("step 1"));
+    QVERIFY(folded("1st step") && folded("2nd step") && folded("3rd step") && !folded("Cell [2]"));
+    QCOMPARE(current(), QString("1st step"));
     screenshot(window_.get(), "ops-headings-folded");
     key(Qt::Key_Right, Qt::ShiftModifier);
     QCOMPARE(rows().rowCount(), all);
 
     // From an op to its heading.
-    clickRow(rowOfHeading("step 3") + 2);
+    clickRow(rowOfHeading("3rd step") + 2);
     QCOMPARE(current(), QString());
     key(Qt::Key_Up, Qt::ControlModifier);
-    QCOMPARE(current(), QString("step 3"));
+    QCOMPARE(current(), QString("3rd step"));
     key(Qt::Key_Up, Qt::ControlModifier);
     QCOMPARE(current(), QString("Cell [2]"));
   }
@@ -147,13 +147,13 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     if (QTest::currentTestFailed()) return;
     auto* trail = window_->findChild<inspector::HeadingTrail*>();
     QVERIFY(trail);
-    table()->scrollTo(rows().index(rowOfHeading("step 2") + 3, 0), QAbstractItemView::PositionAtTop);
+    table()->scrollTo(rows().index(rowOfHeading("2nd step") + 3, 0), QAbstractItemView::PositionAtTop);
     QTRY_COMPARE(trail->text(), QString("Cell [2] › step 2"));
     QVERIFY(trail->isVisible());
     QVERIFY(trail->accessibleName().endsWith("Cell [2], step 2"));
     QTest::mouseClick(trail, Qt::LeftButton);
-    QCOMPARE(current(), QString("step 2"));
-    QTRY_VERIFY(table()->visualRect(rows().index(rowOfHeading("step 2"), 0)).isValid());
+    QCOMPARE(current(), QString("2nd step"));
+    QTRY_VERIFY(table()->visualRect(rows().index(rowOfHeading("2nd step"), 0)).isValid());
   }
 
   void theLevelIsChosenAndKept() {
@@ -162,8 +162,8 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     key(Qt::Key_H);  // scopes, too
     QTRY_VERIFY(names().contains("dense"));
     const QStringList with_scopes = names();
-    const auto step = with_scopes.indexOf("step 1");
-    QCOMPARE(with_scopes.mid(step, 3), QStringList({"step 1", "model", "dense"}));
+    const auto step = with_scopes.indexOf("1st step");
+    QCOMPARE(with_scopes.mid(step, 3), QStringList({"1st step", "model", "dense"}));
     clickHeading("model");
     QVERIFY(folded("model"));
     shots(window_.get(), "ops-headings-scopes");
@@ -188,16 +188,16 @@ class TestOpsHeadings : public QObject, private SampleWindow {
   void aFoldedGroupHoldsTheCursorAndOpensForAStep() {
     train();
     if (QTest::currentTestFailed()) return;
-    const int op = rowOfHeading("step 2") + 4;
+    const int op = rowOfHeading("2nd step") + 4;
     const auto number = rows().recordAt(op);
     clickRow(op);
     QTRY_COMPARE(session().cursor(), number);
-    clickHeading("step 2");
-    QVERIFY(folded("step 2"));
+    clickHeading("2nd step");
+    QVERIFY(folded("2nd step"));
     QCOMPARE(session().cursor(), number);
-    const int row = rowOfHeading("step 2");
+    const int row = rowOfHeading("2nd step");
     QVERIFY(rows().headingAt(row)->holdsCursor);
-    QVERIFY(!rows().headingAt(rowOfHeading("step 3"))->holdsCursor);
+    QVERIFY(!rows().headingAt(rowOfHeading("3rd step"))->holdsCursor);
     const auto* cells = test::readerOf(table())->tableInterface();
     QVERIFY(cells);
     const QString spoken =
@@ -208,38 +208,38 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     screenshot(window_.get(), "ops-headings-cursor");
     press(Qt::Key_F10, Qt::ShiftModifier);  // back by one op
     QTRY_COMPARE(session().cursor(), number - 1);
-    QTRY_VERIFY(!folded("step 2"));
+    QTRY_VERIFY(!folded("2nd step"));
     QTRY_COMPARE(rows().recordAt(table()->currentIndex().row()), number - 1);
   }
 
   void aFilterCountsMatchesAndItsNextOneUnfolds() {
     train();
     if (QTest::currentTestFailed()) return;
-    const int in_step = opsIn("step 1");
+    const int in_step = opsIn("1st step");
     auto* edit = timeline(*window_)->filterEdit();
     QTest::mouseClick(edit, Qt::LeftButton);
     QTest::keyClicks(edit, "op:tanh is:forward");
     QTest::keyClick(edit, Qt::Key_Return);
     QTRY_COMPARE(rows().listedCount(), 3);
-    QTRY_COMPARE(names(), QStringList({"Cell [2]", "step 1", "step 2", "step 3"}));
-    QCOMPARE(headings()[1], QString("step 1 · 1 of %1 ops").arg(in_step));
+    QTRY_COMPARE(names(), QStringList({"Cell [2]", "1st step", "2nd step", "3rd step"}));
+    QCOMPARE(headings()[1], QString("1st step · 1 of %1 ops").arg(in_step));
     shots(window_.get(), "ops-headings-filter");
     QTRY_VERIFY(table()->hasFocus());
-    clickHeading("step 1");
+    clickHeading("1st step");
     key(Qt::Key_Left, Qt::ShiftModifier);
     QCOMPARE(rows().rowCount(), 4);
     key(Qt::Key_F3, Qt::ShiftModifier);  // from the end to the last match
     QTRY_COMPARE(session().cursor(), rows().listedRecord(2));
-    QVERIFY(!folded("step 3") && folded("step 2"));
+    QVERIFY(!folded("3rd step") && folded("2nd step"));
     QTRY_COMPARE(rows().recordAt(table()->currentIndex().row()), rows().listedRecord(2));
     key(Qt::Key_F3, Qt::ShiftModifier);
     QTRY_COMPARE(session().cursor(), rows().listedRecord(1));
-    QVERIFY(!folded("step 2") && folded("step 1"));
+    QVERIFY(!folded("2nd step") && folded("1st step"));
     // What is folded stays so without the filter.
     QTest::mouseClick(edit, Qt::LeftButton);
     QTest::keyClick(edit, Qt::Key_Escape);
     QTRY_VERIFY(!rows().filtered());
-    QVERIFY(folded("step 1") && !folded("step 2"));
+    QVERIFY(folded("1st step") && !folded("2nd step"));
   }
 
   void whatIsFoldedStaysSoWhileRecordsCome() {

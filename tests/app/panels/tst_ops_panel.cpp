@@ -221,14 +221,14 @@ class TestOpsPanel : public QObject {
     QTest::keyClick(window_.get(), Qt::Key_M, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY(given);
     QTRY_VERIFY2_WITH_TIMEOUT(isMarked(0), qPrintable(cellText(0, RecordsModel::Shapes)), patience);
-    QVERIFY(cell(0, 0).data(Qt::ToolTipRole).toString().contains("values lost: they cannot be"));
+    QVERIFY(cell(0, 0).data(Qt::ToolTipRole).toString().contains("values lost: they can't be"));
     QTRY_VERIFY_WITH_TIMEOUT(!cellText(200, RecordsModel::Op).isEmpty() && !isMarked(200), patience);
     screenshot(window_.get(), "ops-values-lost");
     // A request that comes all the same gets the reason.
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(cell(0, 1)).center());
     QTRY_COMPARE(window_->session()->cursor(), 1u);
     QTRY_VERIFY2_WITH_TIMEOUT(
-        tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence().contains("had to go"),
+        tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence().contains("was dropped"),
         qPrintable(tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence()), patience);
   }
 

@@ -6,6 +6,7 @@
 #include "app/control/session_text.h"
 #include "inspector/panels/console/console_input.h"
 #include "inspector/panels/console/console_view.h"
+#include "inspector/panels/variables/value_delegate.h"
 #include "tests/app/panels/variable_rows.h"
 #include "tests/app/panels/what_if_window.h"
 #include "tests/test_program.h"
@@ -23,6 +24,25 @@ const QString run_of_training =
 const QString calls =
     "def f(h, k):\n    a = h * 2.\n    b = a + 1.\n    return b * a\n\n"
     "import tapedeck as tf\nout = f(tf.constant([1., 2.]), 3)\n";
+
+// Of each step: a product and an assignment; w1 = 1, 0.5, 0.25, 0.125 before them.
+const QString run_of_network =
+    "import tapedeck as tf\nclass Net:\n    pass\nnet = Net()\nnet.w1 = tf.Variable(1., name='w1')\nnet.rate "
+    "= 0.5\n"
+    "alone = net.w1\n"
+    "for step in range(4):\n    net.w1.assign(net.w1 * net.rate)\n    wide = [float(step)] * 40\n";
+
+/// What the view's delegate paints.
+struct Painted : inspector::ValueDelegate {
+  QString text(const QTreeView* table, const QModelIndex& index) const {
+    QStyleOptionViewItem option;
+    option.initFrom(table);
+    option.widget = table;
+    option.rect = table->visualRect(index);
+    initStyleOption(&option, index);
+    return option.text;
+  }
+};
 
 }  // namespace
 
@@ -145,6 +165,101 @@ class TestPast : public QObject, WhatIfWindow {
     QCOMPARE(shown("step"), QString("3"));
     QTRY_COMPARE_WITH_TIMEOUT(watched(0), QString("0.125"), patience);
     QTRY_COMPARE_WITH_TIMEOUT(lastTab(), QString("w"), patience);
+  }
+
+  void theWayToAVariableLeadsToItsValueAtTheMoment() {
+    run({run_of_network});
+    showVariables();
+    for (const char* expression : {"net.w1", "net.rate", "alone.name", "float(net.w1) * net.rate", "wide"})
+      watch(expression);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(0), QString("0.0625"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(4).left(5), QString("[3.0,"), patience);
+    const auto second = numberOf("multiply", 1);
+    QVERIFY(second != 0);
+    back(second);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(0), QString("0.5 · at op %1").arg(second), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(1), QString("0.5 · now"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(2), QString("'w1:0' · at op %1").arg(second), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(3), QString("0.25 · at op %1; net.rate as now").arg(second), patience);
+    // In Variables the object is of now, and the variable below it says that it is not.
+    QTRY_VERIFY_WITH_TIMEOUT(shown("net").endsWith(" · now"), patience);
+    clickRow("net");
+    QTest::keyClick(panel()->table(), Qt::Key_Right);
+    const auto below = [&] {
+      const QModelIndex net = row("net");
+      for (int i = 0; i < panel()->table()->model()->rowCount(net); ++i)
+        if (const QModelIndex at = panel()->table()->model()->index(i, 0, net); at.data().toString() == ".w1")
+          return at.siblingAtColumn(ValueTree::Value).data().toString();
+      return QString();
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(below(), QString("0.5 · at op %1").arg(second), patience);
+    // A value that is cut off keeps its mark, in both tables.
+    QTRY_VERIFY_WITH_TIMEOUT(shown("wide").endsWith(" · now"), patience);
+    const Painted painted;
+    QVERIFY(qobject_cast<inspector::ValueDelegate*>(panel()->table()->itemDelegate()));
+    const QString cut = painted.text(panel()->table(), row("wide").siblingAtColumn(ValueTree::Value));
+    QVERIFY2(cut.endsWith(QString::fromUtf8("… · now")), qPrintable(cut));
+    const QString cutWatch =
+        painted.text(panel()->watchTable(), panel()->watchTable()->model()->index(4, ValueTree::Value));
+    QVERIFY2(cutWatch.endsWith(QString::fromUtf8("… · now")), qPrintable(cutWatch));
+    screenshot(window_.get(), "variables-in-the-past-objects");
+    showPanel("Console", Qt::Key_8, console());
+    auto* input = console()->input();
+    input->setFocus();
+    QTest::keyClicks(input, "net.w1.assign(3.)");
+    QTest::keyClick(input, Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        console()->output()->toPlainText().contains(
+            QString("net.w1 is shown as it was at op %1, and the past is not assigned to").arg(second)),
+        patience);
+    QTest::keyClicks(input, "net.rate = 7");
+    QTest::keyClick(input, Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(console()->output()->toPlainText().contains("net is known as it is now only"),
+                             patience);
+    showVariables();
+    QTest::keyClick(window_.get(), Qt::Key_End, Qt::AltModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(0), QString("0.0625"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(1), QString("0.5"), patience);
+  }
+
+  // The program has stopped in the function, and the cursor goes to what ran before that.
+  void localsBeforeTheFirstStopAreSaidToBeUnknown() {
+    openCells(folder_, {calls});
+    click(0);
+    protocol::Breakpoint breakpoint;
+    breakpoint.kind = protocol::BreakpointKind::condition;
+    breakpoint.condition = "op:multiply min(out) > 5";  // b * a
+    window_->breakpoints()->add(breakpoint);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->breakpoints()->onTheirWay(), patience);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    showVariables();
+    QTRY_VERIFY_WITH_TIMEOUT(row("a", "Locals").isValid(), patience);
+    watch("a");
+    const auto sum = numberOf("add", 0);
+    QVERIFY(sum != 0);
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() == session().stoppedBefore(), patience);
+    back(sum);
+    const QString why = "no stop had been made there by then";
+    QTRY_COMPARE_WITH_TIMEOUT(panel()->table()->model()->index(0, 0).data().toString(),
+                              QString("Locals of f · not known: %1").arg(why), patience);
+    QVERIFY2(place().endsWith("; the locals of f are not known: " + why), qPrintable(place()));
+    const QString sentence = QString(
+                                 "a is a local of f, and what it had at op %1 is not known: locals are noted "
+                                 "where the program stops, "
+                                 "and %2")
+                                 .arg(sum)
+                                 .arg(why);
+    QTRY_VERIFY2_WITH_TIMEOUT(watched(0).contains(sentence), qPrintable(watched(0)), patience);
+    showPanel("Console", Qt::Key_8, console());
+    console()->input()->setFocus();
+    QTest::keyClicks(console()->input(), "a + 1.");
+    QTest::keyClick(console()->input(), Qt::Key_Return);
+    QTRY_VERIFY2_WITH_TIMEOUT(console()->output()->toPlainText().contains(sentence),
+                              qPrintable(console()->output()->toPlainText()), patience);
+    QVERIFY(!console()->output()->toPlainText().contains("NameError"));
+    window_->breakpoints()->removeAll();
+    goOn();
   }
 
   void localsAreThoseOfTheNearestEarlierStopAndAreNotEdited() {

@@ -71,7 +71,7 @@ class TestScreenReaders : public QObject, private SampleWindow {
     QTRY_COMPARE(picture->childCount(), 4);
     canvas->setFocus();
     QCOMPARE(canvas->currentAccessiblePart(), -1);
-    press(Qt::Key_Right);  // the first key chooses a cell in sight
+    press(Qt::Key_Right);  // the first key chooses a visible cell
     QCOMPARE(canvas->readout(), QString("[0, 0] = 2"));
     press(Qt::Key_Right);
     press(Qt::Key_Down);

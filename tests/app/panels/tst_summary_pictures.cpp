@@ -235,7 +235,7 @@ class TestSummaryPictures : public QObject {
     };
     run(0, {0, 1, 2, 3});
     run(1, {4});
-    // It stands there, too, while the cell is stepped that will add to it.
+    // It is there, too, while the cell is stepped that will add to it.
     window_->notebook()->setCurrentCell(1, false);
     QTest::keyClick(window_.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);

@@ -100,7 +100,7 @@ class TestTapeResnet : public QObject, TapeOfSample {
     canvas().setFocus();
     press(Qt::Key_Return);
     QTRY_COMPARE(session().cursor(), found.record);
-    // Folded again: the tape as far as that op, and the cursor's node in sight.
+    // Folded again: the tape as far as that op, and the cursor's node visible.
     press(Qt::Key_U, Qt::ShiftModifier);
     QTRY_VERIFY(graph().cursor == found.record && titled("block × 8") >= 0 && graph().nodes.size() < 40);
     QVERIFY(laid().current >= 0);
@@ -143,7 +143,7 @@ class TestTapeResnet : public QObject, TapeOfSample {
       }
     window_->resize(1280, 800);
     inspector::applyAppearance(inspector::Appearance::light);
-    // All of it open, the cursor at the end: in sight, and not below the map.
+    // All of it open, the cursor at the end: visible, and not below the map.
     canvas().setFocus();
     press(Qt::Key_O, Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(graph().nodes.size() > 2'400, patience);

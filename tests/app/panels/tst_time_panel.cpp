@@ -6,7 +6,9 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSignalSpy>
 #include <QTableView>
+#include <QToolButton>
 #include <QWheelEvent>
 
 #include "app/shell/panels/workspaces.h"
@@ -256,7 +258,7 @@ class TestTimePanel : public QObject, SampleWindow {
                              patience);
     keyTo(flame, Qt::Key_Backspace);
     QCOMPARE(flame->label(flame->zoomed()), QString("encoder"));
-    // By line: the code stands there.
+    // By line: rows show the code.
     keyTo(flame, Qt::Key_G);
     QTRY_VERIFY_WITH_TIMEOUT(boxNamed("line 8: y = tf.matmul(w, w)"), patience);
     window_->resize(2560, 1440);
@@ -364,11 +366,18 @@ class TestTimePanel : public QObject, SampleWindow {
     const protocol::Peaks& peaks = *view()->model()->peaks();
     QVERIFY(peaks.float32_gflops > 0.5 && peaks.memory_gbytes > 0.1);
     QVERIFY(peaks.float32_gflops >= peaks.float64_gflops * 0.8);
+    // Beside the picture is a button that measures again.
+    auto* again = view()->findChild<QToolButton*>("measureAgain");
+    QVERIFY(again && again->isVisible() && again->toolTip().contains("again"));
+    QSignalSpy measured(view()->model(), &inspector::ProfileModel::peaksChanged);
+    QTest::mouseClick(again, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(!measured.isEmpty(), patience);
+    QVERIFY(view()->model()->peaks()->known);
     session().setCursor(1);
     keyTo(roofline, Qt::Key_Right);
     QCOMPARE(roofline->walked(), 0);
     screenshot(window_.get(), "time-roofline-1280");
-    // Each word can be read: it stands on no other, and on no point.
+    // Each word can be read: it overlaps no other, and no point.
     QVERIFY(roofline->words().size() > 4);
     for (const QRectF& word : roofline->words()) {
       for (const QRectF& other : roofline->words()) QVERIFY(&word == &other || !word.intersects(other));

@@ -116,7 +116,7 @@ class TestVariablesPanel : public QObject {
     click(row("sizes"));
     QTest::keyClick(panel()->table(), Qt::Key_Right);
     QTRY_COMPARE(panel()->table()->model()->rowCount(row("sizes")), 3);
-    // The histogram of what is in sight comes by itself, also of an array that no op made.
+    // Histograms of visible rows are fetched automatically, also of an array that no op made.
     panel()->table()->scrollTo(row("image").siblingAtColumn(ValueTree::Histogram));
     QTRY_VERIFY_WITH_TIMEOUT(!row("image")
                                   .siblingAtColumn(ValueTree::Histogram)
@@ -275,7 +275,7 @@ class TestVariablesPanel : public QObject {
     QTRY_COMPARE(panel()->model()->rowCount() > 0, true);
     screenshot(window_.get(), "variables-watches-of-a-file");
     QVERIFY(!QFile::exists(note));
-    QCOMPARE(value(2), QString("not evaluated before you accept it"));
+    QCOMPARE(value(2), QString("not evaluated until you accept it"));
 
     panel()->table()->setFocus();
     QTest::keyClick(panel()->table(), Qt::Key_Return, Qt::AltModifier);

@@ -48,7 +48,7 @@ class TestVjpPanel : public QObject {
     const Document& document = *window_->document();
     for (int i = 0; i < document.cellCount(); ++i) {
       if (!document.cell(i).source.startsWith(code)) continue;
-      window_->notebook()->setCurrentCell(i, false);  // in sight, as by scrolling there
+      window_->notebook()->setCurrentCell(i, false);  // visible, as by scrolling there
       for (auto* widget : window_->notebook()->findChildren<CellWidget*>())
         if (widget->id() == document.cell(i).id) {
           QTRY_VERIFY(widget->editor() && widget->editor()->isVisible());

@@ -1,5 +1,5 @@
 // What if, for a set of ops, in a real window with a real session process: the set and the change are typed,
-// the branch's curve stands dashed beside the original's and is that of the program with the change.
+// the branch's curve is dashed beside the original's and is that of the program with the change.
 #include <QComboBox>
 #include <QLineEdit>
 #include <QToolButton>
@@ -142,13 +142,13 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
     QTRY_VERIFY2(setProblem(SetField::value).contains(QString::fromUtf8("“little” is no number")),
                  qPrintable(setProblem(SetField::value)));
     shots(window_.get(), "what-if-set-wrong");
-    // What only the session knows is told when it is replayed.
+    // What only the session knows is reported at the replay.
     field<QLineEdit>("setFilter")->setFocus();
     typeSet("op:gradient_descent", "momentum", "0.1");
     QTRY_COMPARE(changes().size(), 1);
     replay();
-    QVERIFY2(told(QString::fromUtf8("has an attribute or an input “momentum”: gradient_descent has value, "
-                                    "gradient, learning_rate and out")),
+    QVERIFY2(told(QString::fromUtf8("has an attribute, an input or a result “momentum”: gradient_descent "
+                                    "has value, gradient, learning_rate and out")),
              qPrintable(whatIf()->sentence()->text()));
     whatIf()->changes()->setFocus();
     QTest::keyClick(whatIf()->changes(), Qt::Key_F2);
@@ -157,6 +157,54 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
     QVERIFY2(told(QString::fromUtf8("The set “op:adam” has no op")),
              qPrintable(whatIf()->sentence()->text()));
     QVERIFY(strips().isEmpty());
+  }
+
+  // lr = 0.1 / (1 + float(loss)): the number that Python calculated stays, and the list leads to its op.
+  void whatPythonMayHaveCalculatedIsListedWithALink() {
+    run(
+        {"import tapedeck as tf\n"
+         "w = tf.Variable([1., -2.], name='w')\n"
+         "x = tf.constant([2., 3.])\n"
+         "for step in range(6):\n"
+         "    with tf.GradientTape() as tape:\n"
+         "        loss = tf.reduce_sum(tf.square(w * x))\n"
+         "    rate = .01 / (1 + float(loss))\n"
+         "    w.assign_sub(rate * tape.gradient(loss, w))\n"
+         "    if loss > 35.: last = step"});
+    show("reduce_sum", 0);
+    openSetForm();
+    typeSet("op:reduce_sum", "out", "0.5");
+    QTRY_COMPARE(changes().size(), 1);
+    replay();
+    QVERIFY2(told("what came up only after Python had read a changed value"),
+             qPrintable(whatIf()->sentence()->text()));
+    QVERIFY2(told("Python is not run again: it read 12 changed values, the first in line 7"),
+             qPrintable(whatIf()->sentence()->text()));
+    const QTreeWidget* list = whatIf()->reads();
+    QTRY_VERIFY(list->isVisible());
+    const auto row = [&](const QString& link, const QString& place) {
+      for (int i = 0; i < list->topLevelItemCount(); ++i)
+        if (list->topLevelItem(i)->text(3) == link && list->topLevelItem(i)->text(1).endsWith(place))
+          return list->topLevelItem(i);
+      return static_cast<QTreeWidgetItem*>(nullptr);
+    };
+    QTreeWidgetItem* rate = row("perhaps: new since", "line 8");
+    QVERIFY(rate);
+    QVERIFY2(rate->text(0).contains("of multiply") && rate->text(0).contains("6 ops from op"),
+             qPrintable(rate->text(0)));
+    QVERIFY2(rate->text(2).contains(QChar(0x2026)), qPrintable(rate->text(2)));  // it changes
+    QVERIFY2(rate->toolTip(0).contains("Python may have calculated it from that, or not"),
+             qPrintable(rate->toolTip(0)));
+    QVERIFY(row("yes: it turned", "line 9"));
+    shots(window_.get(), "what-if-reads");
+    // A click goes to the first of them.
+    whatIf()->reads()->scrollToItem(rate);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(rate).center());
+    QTRY_VERIFY2_WITH_TIMEOUT(timeline(*window_)->selectedText().contains("multiply"),
+                              qPrintable(timeline(*window_)->selectedText()), patience);
+    const protocol::Record* record = session().record(session().cursor());
+    QVERIFY(record);
+    QCOMPARE(record->line, 8u);
   }
 
   void aLongReplayOfASetIsCancelled() {
@@ -169,13 +217,7 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
     typeSet("op:tanh", "out", "0.5");
     QTRY_COMPARE(changes().size(), 1);
     replay();
-    QTRY_VERIFY2_WITH_TIMEOUT(whatIf()->sentence()->text().contains("of 7,999 results"),
-                              qPrintable(whatIf()->sentence()->text()), patience);
-    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
-    QTRY_VERIFY(!whatIf()->sentence()->text().contains("Replaying"));
-    QVERIFY(strips().isEmpty());  // no branch came of it
-    QVERIFY(moved().isEmpty());
-    QCOMPARE(changes().size(), 1);
+    cancelReplayAt("of 7,999 results");
   }
 };
 

@@ -24,7 +24,7 @@ class TestWhy : public QObject, SampleWindow {
 
   QTemporaryDir folder_;
 
-  /// Opens a file with one cell, and runs it with the panels in sight.
+  /// Opens a file with one cell, and runs it with visible panels.
   void run(const QString& cell) {
     openCells(folder_, {cell});
     QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);

@@ -1,4 +1,4 @@
-// The table of Variables as a user finds things in it.
+// Finds things in the table of Variables as a user does.
 #pragma once
 
 #include <QTabBar>

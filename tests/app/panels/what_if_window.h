@@ -26,7 +26,7 @@ class WhatIfWindow : protected SampleWindow {
   using RecordsModel = inspector::RecordsModel;
   QTemporaryDir folder_;
 
-  /// Opens a file with these cells, and runs the first with the panels in sight.
+  /// Opens a file with these cells, and runs the first with visible panels.
   void run(const QStringList& cells) {
     openCells(folder_, cells);
     QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
@@ -117,6 +117,16 @@ class WhatIfWindow : protected SampleWindow {
   void replay() {
     QTRY_VERIFY(entry("what_if.replay")->isEnabled());
     QTest::keyClick(window_.get(), Qt::Key_F4, Qt::ShiftModifier);
+  }
+  /// Esc, once the panel says that; no branch comes of it, and the one change stays.
+  void cancelReplayAt(const QString& progress) {
+    QTRY_VERIFY2_WITH_TIMEOUT(whatIf()->sentence()->text().contains(progress),
+                              qPrintable(whatIf()->sentence()->text()), patience);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QTRY_VERIFY(!whatIf()->sentence()->text().contains("Replaying"));
+    QVERIFY(strips().isEmpty());
+    QVERIFY(moved().isEmpty());
+    QCOMPARE(changes().size(), 1);
   }
   bool told(const QString& part) const {
     return waitFor([&] { return whatIf()->sentence()->text().contains(part); }, patience);

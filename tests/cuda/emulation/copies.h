@@ -1,4 +1,4 @@
-// How much the emulated devices gave to the host: for tests of what should stay there.
+// Counts bytes copied from the emulated devices to the host: for tests of values that must stay there.
 #pragma once
 
 /// Bytes copied from devices to the host's memory, since the process began.

@@ -28,10 +28,10 @@ using cublasHandle_t = emulation::Products*;
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
-/// Where reductions of reduced precision are not disallowed, sums of halves are cut in two, which are halves.
+/// Unless reduced-precision reductions are disallowed, a sum of halves is two partial sums in half precision.
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 const char* cublasGetStatusString(cublasStatus_t status);
-/// Column-major, as everything there; alpha and beta stand in the host's memory.
+/// Column-major, as everything there; alpha and beta are in host memory.
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
                                           cublasOperation_t transpose_b, int m, int n, int k,
                                           const void* alpha, const void* a, cudaDataType_t a_type, int lda,
@@ -40,7 +40,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           int ldc, long long c_step, int batch, cublasComputeType_t compute,
                                           cublasGemmAlgo_t algorithm);
 
-/// B = alpha·B·op(A)⁻¹ of m × n matrices B: from the right alone.
+/// B = alpha·B·op(A)⁻¹ for m × n matrices B: only from the right.
 #define TAPEDECK_TRIANGULAR(letter, T)                                                                       \
   cublasStatus_t cublas##letter##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,   \
                                       cublasOperation_t transpose, cublasDiagType_t diagonal, int m, int n,  \

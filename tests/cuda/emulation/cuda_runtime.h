@@ -1,10 +1,10 @@
 // The part of CUDA's runtime that the engine uses, on machines without a GPU: two devices whose memory the
-// host cannot touch, and streams that run late: what they are given waits until somebody waits for it.
+// host cannot access, and streams that run late: queued work runs only when something waits for it.
 //
-// What a program does wrong with a GPU, and often gets away with, shows here: a host that reads memory of a
-// device dies, a missing wait reads what was there before, memory is full of 0xff until somebody writes it
-// and once it is free, and a step past an allocation's end is an error that names the kernel. The names and
-// what they do are NVIDIA's (CUDA Runtime API, version 12).
+// Mistakes that often go unnoticed on a GPU show up here: a host that reads device memory crashes, a missing
+// wait reads old values, memory is filled with 0xff before it is written and after it is freed, and an access
+// past an allocation's end is an error that names the kernel. Names and semantics are NVIDIA's (CUDA Runtime
+// API, version 12).
 #pragma once
 
 #include <cstddef>
@@ -80,15 +80,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
-/// What it calls must not call CUDA.
+/// The callback must not call CUDA.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void* data), void* data);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
-/// By the host's clock, at which the stream got to the events; on a stream without work an event happens at
-/// once.
+/// By the host's clock, when the stream reached the events; on an idle stream an event happens at once.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
@@ -96,7 +95,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
-/// Refuses where TAPEDECK_EMULATED_GPU_MEMORY bytes (2 GiB) would be passed.
+/// Fails if TAPEDECK_EMULATED_GPU_MEMORY bytes (2 GiB) would be exceeded.
 cudaError_t cudaMallocAsync(void** place, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* place, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned flags);
@@ -114,8 +113,8 @@ cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
 
 namespace emulation {
 
-/// Work of the name's owner, a kernel or a copy; runs when the stream gets to it, with the devices' memory
-/// open.
+/// Queues the work of a kernel or copy with that name; runs when the stream reaches it, with the devices'
+/// memory accessible.
 void enqueue(Stream* stream, const char* name, std::function<void()> work);
 
 struct Launch {
@@ -129,11 +128,11 @@ struct Launch {
 void launch(const Launch& launch, Stream* stream, std::function<void()> all_threads,
             std::function<void()> one_thread);
 
-/// What was allocated on the devices and not freed, and what was made of libraries and not destroyed, a line
-/// each; empty where there is nothing. The engine's streams and their handles live as long as the process.
-/// Where TAPEDECK_EMULATED_GPU_LEAKS is set, a process that ends with some fails.
+/// Device memory that was not freed and library handles that were not destroyed, a line each; empty if there
+/// are none. The engine's streams and their handles live as long as the process. If
+/// TAPEDECK_EMULATED_GPU_LEAKS is set, a process with leaks fails at exit.
 std::string leaks();
-/// "2 streams, 5 events, …": what the program has made and not destroyed.
+/// "2 streams, 5 events, …": the objects that the program has created and not destroyed.
 std::string kept();
 
 }  // namespace emulation

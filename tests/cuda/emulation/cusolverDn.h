@@ -1,5 +1,5 @@
-// The part of cuSOLVER that the engine uses, by plain loops (factorizations.h). What it gives back is written
-// when the stream gets there; memory of the host that it works in must be its own until then.
+// The part of cuSOLVER that the engine uses, by plain loops (factorizations.h). Results are written when the
+// stream reaches the call; host workspace must stay reserved for it until then.
 #pragma once
 
 #include "cublas_v2.h"

@@ -1,6 +1,6 @@
-// Factorisations of column-major matrices with LAPACK's conventions, by the plainest algorithms there are.
-// What LAPACK leaves open comes out differently from the engine's CPU on purpose: signs, the other triangle,
-// what stands behind a failure.
+// Factorisations of column-major matrices with LAPACK's conventions, by the simplest algorithms. Where LAPACK
+// leaves results open they deliberately differ from the engine's CPU kernels: signs, the other triangle,
+// elements after a failure.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct ColumnMajor {
   T* column(std::int64_t j) const { return values + j * stride; }
 };
 
-/// The upper triangle becomes U with A = Uᵀ·U. Returns LAPACK's info; then nothing is left of the rest.
+/// The upper triangle becomes U with A = Uᵀ·U. Returns LAPACK's info; on failure the rest is overwritten.
 template <class T>
 int factor_positive(std::int64_t n, T* values, std::int64_t lda) {
   const ColumnMajor<T> a{values, lda};
@@ -41,8 +41,8 @@ int factor_positive(std::int64_t n, T* values, std::int64_t lda) {
   return 0;
 }
 
-/// LU by partial pivoting; pivots from 1. Goes on where a pivot is 0, of which the first one is returned. Of
-/// a single NaN the real library says that it is 0, and makes it so.
+/// LU by partial pivoting; pivots from 1. Continues past pivots of 0, and returns the first one. The real
+/// library reports a single NaN as 0, and makes it 0.
 template <class T, class Pivot>
 int eliminate(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, Pivot* pivots) {
   const ColumnMajor<T> a{values, lda};
@@ -127,8 +127,8 @@ void rotate(std::int64_t count, T* x, T* y, std::int64_t step, T c, T s) {
 
 constexpr int most_sweeps = 60;
 
-/// Jacobi's rotations of the matrix whose upper triangle A has; vectors take its place, ascending, every
-/// second one turned round. Returns 1 where it does not converge.
+/// Jacobi rotations of the matrix whose upper triangle is in A; vectors replace it, ascending, every second
+/// one negated. Returns 1 if it does not converge.
 template <class T>
 int diagonalize(bool vectors, std::int64_t n, T* values, std::int64_t lda, T* eigenvalues) {
   const ColumnMajor<T> a{values, lda};
@@ -178,14 +178,14 @@ void complete(std::int64_t m, std::int64_t from, std::int64_t to, const ColumnMa
         for (std::int64_t i = 0; i < m; ++i) x[i] -= along * a.column(k)[i];
       }
     const T length = std::sqrt(std::inner_product(x, x + m, x, T(0)));
-    if (length < T(0.5) / std::sqrt(static_cast<T>(m))) continue;  // it lay among the others
+    if (length < T(0.5) / std::sqrt(static_cast<T>(m))) continue;  // it was dependent on the others
     for (std::int64_t i = 0; i < m; ++i) x[i] /= length;
     ++j;
   }
 }
 
 /// Hestenes' rotations of the columns of A, m ≥ n: A = U·diag(s)·Vᵀ. U has `columns` columns, or none; every
-/// second pair of vectors is turned round. Destroys A.
+/// second pair of vectors is negated. Destroys A.
 template <class T>
 void decompose(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, T* s, std::int64_t columns, T* u,
                std::int64_t ldu, T* v, std::int64_t ldv, bool transposed) {

@@ -1,4 +1,4 @@
-// What the parts of the emulation share.
+// Shared state of the emulation.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ namespace emulation {
 
 constexpr int device_count = 2;
 
-/// One for everything: calls are short, and device work runs under it, so one block runs at a time.
+/// A global lock: calls are short, and device work runs under it, so one block runs at a time.
 std::recursive_mutex& mutex();
 
-/// What programs make, besides memory.
+/// Objects that programs create, besides memory.
 enum class Kind { stream, event, products, solver, solver_parameters, solver_info, pinned };
 void count_made(Kind kind, int more);
 int made(Kind kind);
 
-/// Prints it and ends the process: the program has done what no error code tells on a real device.
+/// Prints it and aborts: the program made a mistake for which a real device has no error code.
 [[noreturn]] void die(const std::string& text);
 
 struct Item {
@@ -41,19 +41,19 @@ struct Event {
   bool timed = false;
   Stream* stream = nullptr;  ///< that it was recorded on
   std::uint64_t place = 0;   ///< done by then
-  /// When it was done; whoever records the event again gets another one.
+  /// When it was done; recording the event again creates a new one.
   std::shared_ptr<std::chrono::steady_clock::time_point> when;
 };
-/// Runs what stands on the stream up to that place, and what it waits for.
+/// Runs the stream's work up to that place, and the work for which it waits.
 void run_until(Stream& stream, std::uint64_t place);
 void run_all(int device);
 
-/// A thread stepped on an instruction that ends the kernel.
+/// A thread executed a trap instruction, which ends the kernel.
 struct Trap {
   std::string why;
   cudaError_t error = cudaErrorLaunchFailure;
 };
-/// Every call on the device gives this error from now on.
+/// Every call on the device returns this error from now on.
 void break_device(int device, cudaError_t error);
 cudaError_t error_of(int device);
 
@@ -62,7 +62,7 @@ cudaError_t error_of(int device);
 /// −1: the host's.
 int device_of(const void* place);
 bool is_pinned(const void* place);
-/// While it lives, this thread's process can touch what belongs to the device.
+/// While it lives, the process can access the device's memory.
 class OpenMemory {
  public:
   explicit OpenMemory(int device);
@@ -72,8 +72,8 @@ class OpenMemory {
  private:
   int device_;
 };
-/// Dies where a step past the end of an allocation has left its mark; `after` was run last. Of many
-/// allocations it looks at some each time, in turn.
+/// Aborts if there was a write past the end of an allocation; `after` ran last. If there are many
+/// allocations, checks some each time, in turn.
 void check_redzones(int device, const char* after);
 
 }  // namespace emulation

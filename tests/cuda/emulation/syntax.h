@@ -1,5 +1,5 @@
-// CUDA's words for the host's compiler, so that it compiles kernels as they are. What a kernel asks for that
-// is not here does not compile; atomics are there for the types that a GPU has them for, and no other.
+// CUDA's syntax for the host's compiler, so that it compiles kernels unchanged. A kernel that uses anything
+// else does not compile; atomics exist only for the types for which GPUs have them.
 #pragma once
 
 #include <algorithm>
@@ -77,10 +77,10 @@ inline constexpr int warpSize = 32;
 
 namespace emulation {
 
-/// What shared_memory() gives: as much as the launch asked for.
+/// The memory of shared_memory(): as much as the launch requested.
 extern std::byte* dynamic_shared_memory;
 
-/// What a block has agreed about when a barrier opens.
+/// The result of a barrier for a block.
 struct Agreement {
   int count;  ///< of threads whose word was not 0
   int threads;
@@ -104,7 +104,7 @@ T value_of(std::uint64_t word) {
   std::memcpy(&value, &word, sizeof value);
   return value;
 }
-/// As the hardware: a lane whose source lies outside of its part of the warp gets its own value.
+/// As the hardware: a lane whose source is outside its part of the warp gets its own value.
 template <class T>
 T shuffle(unsigned mask, T value, int from, bool inside) {
   const std::uint64_t* words = warp_exchange(mask, word_of(value));

@@ -1,4 +1,4 @@
-// How often the host waits for the emulated GPUs, which tests count.
+// Counts the host's waits for the emulated GPUs, for tests.
 #pragma once
 
 /// Calls so far, of all threads, that wait for a stream, a device or an event. Also for Python's ctypes.

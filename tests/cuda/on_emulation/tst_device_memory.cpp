@@ -223,10 +223,9 @@ class DeviceMemoryTest : public QObject {
     try {
       cuda::products_handle();
     } catch (const ResourceExhaustedError& error) {
-      QCOMPARE(
-          QString(error.what()),
-          QString("cuBLAS needs memory of its own, /gpu:1 has 16 MiB of which 0 B are free; tensors hold 1 "
-                  "piece, the largest of 16 MiB"));
+      QCOMPARE(QString(error.what()),
+               QString("cuBLAS needs memory, /gpu:1 has 16 MiB of which 0 B are free; tensors hold 1 "
+                       "piece, the largest of 16 MiB"));
     }
     all.give();  // to the pool, from which the library gets nothing
     QVERIFY(cuda::products_handle());

@@ -1,4 +1,4 @@
-// Runs of a program that the tests of comparisons compare, and what is said of them.
+// Runs of a program for the tests of comparisons, and the answers about them.
 #pragma once
 
 #include "engine/debug/compare/comparisons.h"
@@ -20,7 +20,7 @@ inline void at_line(std::uint32_t line) {
   compared_line = intern_location({"train", {}, line});
 }
 
-/// A recording, the runs in it, and what is said of them.
+/// A recording, the runs in it, and the answers about them.
 struct Runs : Recording {
   using Recording::Recording;
   debug::Branches branches{recorder};
@@ -58,7 +58,7 @@ struct Runs : Recording {
   }
 };
 
-/// Gradient descent on (w·x − 1)², where from step `changed` on the rate is another one.
+/// Gradient descent on (w·x − 1)², with another rate from step `changed` on.
 inline void train(Variable& w, int steps, double rate = 0.01, int changed = 1 << 30,
                   double other_rate = 0.02) {
   const Tensor x = floats({0.5f, 1.5f, 2.5f});

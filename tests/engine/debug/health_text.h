@@ -6,8 +6,8 @@
 //   activation dense relu 32
 //     dead 1:0 2:0.9
 //
-// Without "run" the newest step of all is the run's last one, and the steps that stand there are those that
-// were sampled; "cut": steps before the first were forgotten.
+// Without "run" the newest step of all is the run's last one, and the listed steps are the sampled ones;
+// "cut": steps before the first were forgotten.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ inline tapedeck::debug::HealthCases cases_of(const std::string& text) {
     }
     const auto kinds = protocol::names(protocol::HealthKind{});
     const auto kind = std::find(kinds.begin(), kinds.end(), first);
-    if (kind == kinds.end() || line[0] == ' ') {  // a curve stands further in
+    if (kind == kinds.end() || line[0] == ' ') {  // a curve is indented
       std::string quantity = first;
       if (quantity == "step" || quantity == "not") {  // "step length", "not finite"
         words >> first;
@@ -104,14 +104,14 @@ inline std::string points_text(std::uint64_t first, std::uint64_t last,
   return text.str();
 }
 
-/// One of the findings has that in its sentence or its cure.
+/// Whether a finding has that text in its sentence or its cure.
 inline bool says(const tapedeck::debug::Findings& found, const std::string& part) {
   return std::ranges::any_of(found, [&](const tapedeck::protocol::HealthFinding& each) {
     return each.sentence.find(part) != std::string::npos || each.cure.find(part) != std::string::npos;
   });
 }
 
-/// For the message of a check that fails.
+/// For the message of a failing check.
 inline std::string all_of(const tapedeck::debug::Findings& found) {
   std::string text;
   for (const tapedeck::protocol::HealthFinding& each : found)

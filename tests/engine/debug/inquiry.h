@@ -1,4 +1,4 @@
-// A recording, and questions about it: what the tests of Why share.
+// A recording, and questions about it: shared by the tests of Why.
 #pragma once
 
 #include <cmath>

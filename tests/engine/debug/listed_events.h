@@ -11,7 +11,7 @@ using namespace tapedeck::debug;
 
 inline constexpr auto no_limit = std::chrono::steady_clock::time_point::max();
 
-/// Records in memory. Names stand for classes; a scope's number is its place in texts()'s list.
+/// Records in memory. Names represent classes; a scope's number is its index in texts().
 class ListedEvents final : public ProfileEvents {
  public:
   std::vector<ProfileEvent> all;

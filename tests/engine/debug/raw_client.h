@@ -1,4 +1,4 @@
-// A client of the debug server made of a bare ZeroMQ socket, so that it can also say what no client should.
+// A client of the debug server on a bare ZeroMQ socket, so that it can also send invalid messages.
 #pragma once
 
 #include <chrono>
@@ -46,7 +46,7 @@ class RawClient {
     return tapedeck::protocol::decode_reply(span(body));
   }
 
-  /// The reply to `request`; unasked ones and progress before it are passed over.
+  /// The reply to `request`; skips unsolicited ones and progress before it.
   tapedeck::protocol::Reply reply_to(std::uint64_t request) {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < give_up)

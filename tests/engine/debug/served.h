@@ -1,4 +1,4 @@
-// A recorder with its debug server, for the tests that speak to it over its socket.
+// A recorder with its debug server, for the tests that talk to it over its socket.
 #pragma once
 
 #include <QTemporaryDir>

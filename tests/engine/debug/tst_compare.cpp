@@ -209,7 +209,7 @@ class TestCompare : public QObject {
     const FirstDifference found = runs.first(runs.compare(left, right));
     QCOMPARE(found.kind, DifferenceKind::op);
     QVERIFY2(
-        found.sentence.find("it takes nothing, and it draws from another place of the random sequence") !=
+        found.sentence.find("it has no inputs, and it draws from another position of the random sequence") !=
             std::string::npos,
         found.sentence.c_str());
   }
@@ -237,9 +237,8 @@ class TestCompare : public QObject {
                  "left it comes from op 1, negative, cell 3 line 1; on the right from op 8, square, cell 3 "
                  "line 2."),
              found.sentence.c_str());
-    QVERIFY2(
-        found.sentence.find("Before it 1 op stands on one side alone: op 8, square") != std::string::npos,
-        found.sentence.c_str());
+    QVERIFY2(found.sentence.find("Before it 1 op is on one side only: op 8, square") != std::string::npos,
+             found.sentence.c_str());
     QCOMPARE(runs.comparisons.place({compared.comparison, {}, false, {}}).row, std::uint64_t{1});
     QVERIFY(!runs.comparisons.place({compared.comparison, 1, false, {}}).row);
     QCOMPARE(runs.comparisons.place({compared.comparison, 5, true, {}}).row, std::uint64_t{1});
@@ -259,7 +258,7 @@ class TestCompare : public QObject {
     QCOMPARE(runs.first(compared).kind, DifferenceKind::leaf);
     const FirstDifference close = runs.first(compared, 1e-3);
     QCOMPARE(close.kind, DifferenceKind::none);
-    QVERIFY2(close.sentence.starts_with("No value that was looked at differs by more than the tolerance "
+    QVERIFY2(close.sentence.starts_with("No compared value differs by more than the tolerance "
                                         "(relative 0.001, absolute 0)"),
              close.sentence.c_str());
     QVERIFY(close.looked_at > 0 && close.looked_at < 150);

@@ -35,7 +35,7 @@ std::vector<OpKey> ops(const std::string& text) {
   return keys;
 }
 
-/// "a b" aligned with "a c b": "a +1 b"; what stands on the left alone is "-0", both by their positions.
+/// "a b" aligned with "a c b": "a +1 b"; what stands on the left only is "-0", both by their positions.
 std::string aligned(const std::string& left, const std::string& right) {
   std::string words;
   for (const Alignment& row : align(ops(left), ops(right))) {

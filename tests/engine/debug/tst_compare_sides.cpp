@@ -72,8 +72,9 @@ class TestCompareSides : public QObject {
     QCOMPARE(told.runs[1].forgotten, runs.recorder.trace().oldest_kept() - late.first);
     const Compared compared = runs.compare(early, late);
     QCOMPARE(compared.same, std::uint64_t{0});
-    QVERIFY2(compared.sentence.find("1 record at the begin of the left side went") != std::string::npos,
-             compared.sentence.c_str());
+    QVERIFY2(
+        compared.sentence.find("1 record at the start of the left side was dropped") != std::string::npos,
+        compared.sentence.c_str());
   }
 
   void a_branch_is_compared_with_its_original() {

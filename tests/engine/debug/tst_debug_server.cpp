@@ -119,12 +119,12 @@ class TestDebugServer : public QObject {
     const std::string endpoint = "ipc://" + path + "/debug";
     QCOMPARE(start_error(endpoint),
              "debug server at " + endpoint + ": the folder " + path +
-                 " has mode 0755; it must be 0700, so that nobody else can reach the socket");
+                 " has mode 0755; it must be 0700, so that no other user can reach the socket");
     ::chmod(path.c_str(), 0700);
     QCOMPARE(start_error(endpoint), std::string());
     std::ofstream(path + "/debug") << "mine";
     QCOMPARE(start_error(endpoint),
-             "debug server at " + endpoint + ": there is something of that name that is no socket");
+             "debug server at " + endpoint + ": there is something of that name that is not a socket");
     QVERIFY(std::filesystem::exists(path + "/debug"));
     QCOMPARE(start_error("tcp://127.0.0.1:5555"),
              std::string("debug server at tcp://127.0.0.1:5555: it must be ipc:// and an absolute path"));

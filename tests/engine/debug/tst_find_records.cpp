@@ -91,6 +91,28 @@ class TestFindRecords : public QObject {
   void initTestCase() { set_capture_location(capture); }
   void cleanupTestCase() { set_capture_location(nullptr); }
 
+  void bookmarks_are_those_that_the_request_names() {
+    Recording recording;
+    run_a_program(recording.recorder, 3);
+    const std::uint64_t newest = recording.recorder.trace().newest();
+    QVERIFY(newest > 100);
+    FindRecords request{"bookmarked", {}, 1, {}, {}, {2, 50, 51, newest, newest + 7}};
+    const auto all = [&] {
+      Numbers numbers;
+      const FoundRecords answer = debug::find_records(recording.recorder, request);
+      append_runs(answer, numbers);
+      return numbers;
+    };
+    QCOMPARE(all(), (Numbers{2, 50, 51, newest}));
+    request.filter = "bookmarked and record > 50";
+    QCOMPARE(all(), (Numbers{51, newest}));
+    request.filter = "bookmarked and nothing_is_called_so";
+    QCOMPARE(all(), Numbers{});
+    request.bookmarked.clear();
+    request.filter = "bookmarked";
+    QCOMPARE(all(), Numbers{});
+  }
+
   void a_cells_name_is_that_of_the_execution() {
     Recording recording;
     const auto run = [&](const char* cell, std::uint32_t execution, int ops) {

@@ -101,11 +101,10 @@ loss loss
                 "77 of 300 steps were sampled: what "
                 "happened only in the others"));
     QVERIFY(has(text("run steps 300 sampled 30 cut\nvariable W 4\n gradient 1:1"),
-                "were forgotten before Health "));
+                "were dropped before Health "));
     QVERIFY(has(text("run steps 300 sampled 30\nvariable W 4\n gradient 200:1"),
                 "No step before step 200 was sampled"));
-    QVERIFY(
-        has(text("variable W 4\n gradient 1:1 2:1"), "Of a loss's trend nothing is said before 20 steps"));
+    QVERIFY(has(text("variable W 4\n gradient 1:1 2:1"), "A loss's trend is not judged before 20 steps"));
     QVERIFY(has(text("variable W 4\n gradient 1:1 2:inf\n not finite 1:0 2:4"),
                 "The samples of 1 step have NaN"));
   }

@@ -1,6 +1,10 @@
 // What Health reads of the ops of single steps, and what becomes of it: checks of custom gradients, loops'
 // turns, and what is said of steps that were not read.
+#include <functional>
+#include <optional>
+
 #include "tests/engine/debug/health_samples.h"
+#include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -19,6 +23,32 @@ void custom_steps(int steps) {
     const Tensor loss = ops::reduce_sum(custom_square(source));
     const Tensors gradients = tape.gradient(std::span(&loss, 1), std::span(&source, 1));
     descend(w, gradients[0], 0.01);
+  }
+}
+
+/// Columns with standard deviations of about 1, 1000 and 0.1.
+Tensor uneven_columns() {
+  std::vector<double> values = random_values(7, {32, 3}).to_vector();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= i % 3 == 1 ? 1000 : i % 3 == 2 ? 0.1 : 1;
+  return ops::cast(Tensor::from_values<double>(values, {32, 3}), DType::float32);
+}
+
+Tensor deviation_along(const Tensor& x, std::int64_t axis) {
+  return testing::called("reduce_std", {x}, {{"axis", std::vector<std::int64_t>{axis}}, {"keepdims", true}});
+}
+
+/// Steps of a linear model of what `inputs` makes.
+void linear_steps(int steps, const std::function<Tensor()>& inputs) {
+  const Variable w(random_values(8, {3, 1}), "w");
+  const Tensor y = random_values(9, {32, 1});
+  for (int step = 0; step < steps; ++step) {
+    Tape tape;
+    tape.start();
+    const Tensor source = w.read();
+    tape.watch(source);
+    const Tensor loss = ops::reduce_mean(ops::square(ops::subtract(ops::matmul(inputs(), source), y)));
+    const Tensors gradients = tape.gradient(std::span(&loss, 1), std::span(&source, 1));
+    descend(w, gradients[0], 1e-8);
   }
 }
 
@@ -93,6 +123,35 @@ class TestHealthProgram : public QObject {
     QVERIFY2(contains(found[0].sentence, wrong.sentence), found[0].sentence.c_str());
     QCOMPARE(found[0].record, unchecked[0].record);
     QVERIFY(!found[0].check);
+  }
+
+  void inputs_normalised_over_the_wrong_axis_are_a_finding() {
+    const Tensor x = uneven_columns();
+    const auto found = [](const std::function<Tensor()>& inputs) {
+      Examined examined;
+      linear_steps(12, inputs);
+      examined.sample(12);
+      return of_rule(examined.findings(), "normalised over the wrong axis");
+    };
+    const auto wrong = found([&] { return ops::divide(x, deviation_along(x, 1)); });
+    QCOMPARE(wrong.size(), std::size_t{1});
+    QCOMPARE(wrong[0].op, std::string("divide"));
+    for (const char* part :
+         {"divide scales the inputs (32, 3) of the first layer's matmul by one number for each example, "
+          "reduce_std of shape (32, 1), not for each feature in all 8 steps",
+          "before it column 1 has a standard deviation of ", ", column 2 of 0."})
+      QVERIFY2(contains(wrong[0].sentence, part), wrong[0].sentence.c_str());
+    QVERIFY(found([&] { return ops::divide(x, deviation_along(x, 0)); }).empty());
+    // Without orders of magnitude between the features it may be meant so.
+    const Tensor even = random_values(7, {32, 3});
+    QVERIFY(found([&] { return ops::divide(even, deviation_along(even, 1)); }).empty());
+    // What came of a variable is no data.
+    std::optional<Variable> encoder;  // made while it is recorded
+    QVERIFY(found([&] {
+              if (!encoder) encoder.emplace(x, "encoder");
+              const Tensor code = ops::identity(encoder->read());
+              return ops::divide(code, deviation_along(code, 1));
+            }).empty());
   }
 
   // While a cell computes, labels and inputs are read where they are held, and nothing is recomputed.

@@ -208,7 +208,7 @@ variable W2 10x10
   gradient 1:1 2:1 3:1
   update 1:0.001 2:0.001 3:0.001)"));
     QVERIFY2(adam.size() == 1 && adam[0].severity == HealthSeverity::note &&
-                 says(adam, "The optimiser makes up for it"),
+                 says(adam, "The optimiser compensates for it"),
              all_of(adam).c_str());
   }
 
@@ -316,7 +316,7 @@ variable b 4
     for (const char* run : {"run steps 392 sampled 392 cut\n", "run steps 400 sampled 300\n"}) {
       const Findings late = judge(cases_of(run + curve("loss loss\n loss", 100, 400, fell)));
       QVERIFY2(late.size() == 1 && late[0].severity == HealthSeverity::note, all_of(late).c_str());
-      QVERIFY2(!says(late, "The loss rises") && says(late, "What it was before was not sampled"),
+      QVERIFY2(!says(late, "The loss rises") && says(late, "Earlier losses were not sampled"),
                all_of(late).c_str());
     }
     // Another run of the same line shows how large it can be.
@@ -367,7 +367,7 @@ published mine
                  "step, so the curvature is not the reason.") != std::string::npos,
              all_of(found).c_str());
     QVERIFY2(!says(found, "the loss curves down"), all_of(found).c_str());
-    QVERIFY2(found[2].sentence.find("no descent direction at step 2 already") != std::string::npos,
+    QVERIFY2(found[2].sentence.find("not a descent direction at step 2 already") != std::string::npos,
              all_of(found).c_str());
   }
 };

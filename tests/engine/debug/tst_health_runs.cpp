@@ -303,7 +303,7 @@ class TestHealthRuns : public QObject {
     run.sample(4);
     const protocol::HealthFindings found = run.findings();
     QVERIFY(!found.not_seen.empty());
-    QVERIFY2(contains(found.not_seen[0].sentence, "were forgotten before Health counted them"),
+    QVERIFY2(contains(found.not_seen[0].sentence, "were dropped before Health counted them"),
              found.not_seen[0].sentence.c_str());
     Examined whole;
     Network short_one;

@@ -12,7 +12,7 @@
 #include "engine/record/trace/scope.h"
 #include "engine/tape/variable.h"
 #include "engine/tensor/error.h"
-#include "engine/tensor/onlooker_memory.h"
+#include "engine/tensor/observer_memory.h"
 #include "tests/engine/debug/watched_memory.h"
 #include "tests/test_program.h"
 
@@ -99,7 +99,7 @@ class TestMemory : public QObject {
   void thePoolHasWhatIsToldAndNoMore() {
     Watched watched;
     const std::uint64_t before = pool_statistics().bytes_in_use;
-    const std::uint64_t recorders = bytes_of_onlookers();
+    const std::uint64_t recorders = bytes_of_observers();
     std::vector<Tensor> held;
     for (int i = 0; i < 50; ++i) {
       const Tensor leaf = floats(3000);
@@ -109,13 +109,13 @@ class TestMemory : public QObject {
     const Tensor unseen = floats(5000);
     const protocol::MemoryState state = watched.state();
     QCOMPARE(state.program, std::uint64_t{17 * 12000});
-    QVERIFY(bytes_of_onlookers() >= recorders + 12000);  // its window
+    QVERIFY(bytes_of_observers() >= recorders + 12000);  // its window
     QCOMPARE(pool_statistics().bytes_in_use - before,
-             state.program + (bytes_of_onlookers() - recorders) + unseen.bytes());
+             state.program + (bytes_of_observers() - recorders) + unseen.bytes());
     QVERIFY(state.elsewhere >= unseen.bytes());
     // What the recorder alone has goes when it lets go.
     watched.recorder.values().clear();
-    QCOMPARE(bytes_of_onlookers(), recorders);
+    QCOMPARE(bytes_of_observers(), recorders);
     QCOMPARE(watched.state().program, state.program);
   }
 
@@ -123,23 +123,23 @@ class TestMemory : public QObject {
   void whatIsComputedForViewsIsNoneOfTheProgramsMemory() {
     Watched watched;
     const Tensor mine = floats(1000);  // that no record saw
-    const std::uint64_t unseen = watched.state().elsewhere, onlookers = bytes_of_onlookers();
+    const std::uint64_t unseen = watched.state().elsewhere, observers = bytes_of_observers();
     std::vector<Tensor> work, given;
     std::thread([&] {
-      const OnlookerMemory here;
+      const ObserverMemory here;
       for (int i = 0; i < 10; ++i) work.push_back(floats(100'000));
       given.push_back(work.back());
     }).join();
-    QCOMPARE(bytes_of_onlookers(), onlookers + 10 * 400'000);
+    QCOMPARE(bytes_of_observers(), observers + 10 * 400'000);
     QCOMPARE(watched.state().elsewhere, unseen);
     // What the program gets of it is the program's.
     const Tensor sum = ops::add(given[0], given[0]);
     QCOMPARE(watched.state().program, std::uint64_t{2 * 400'000});
-    QCOMPARE(bytes_of_onlookers(), onlookers + 9 * 400'000);
+    QCOMPARE(bytes_of_observers(), observers + 9 * 400'000);
     QCOMPARE(watched.state().elsewhere, unseen);
     work.clear();
     given.clear();
-    QVERIFY(bytes_of_onlookers() <= onlookers + 400'000);  // the recorder may hold what the program gave up
+    QVERIFY(bytes_of_observers() <= observers + 400'000);  // the recorder may hold what the program gave up
   }
 
   void aTapeHoldsWhatItsVjpsReadUntilTheyArePlayed() {

@@ -79,9 +79,10 @@ class TestMemoryGrowth : public QObject {
     QCOMPARE(growth[0].record, std::uint64_t{20});
     QCOMPARE(growth[0].line, std::uint32_t{6});
     QCOMPARE(growth[0].freed, std::optional<std::uint64_t>(22));
-    QCOMPARE(growth[0].sentence,
-             std::string("Memory grew by 65.5 kB with each run of the line until op 20: after 20 of them 20 "
-                         "results, 1.31 MB, were there, most of exp in line 6. They went after op 21."));
+    QCOMPARE(
+        growth[0].sentence,
+        std::string("Memory grew by 65.5 kB with each run of the line until op 20: after 20 of them 20 "
+                    "results, 1.31 MB, were there, most of exp in line 6. They were freed after op 21."));
     // Beside what grows now.
     watched.recorder.begin_cell("cell-3");
     for (int i = 0; i < 20; ++i) {

@@ -53,7 +53,7 @@ struct Past : Recording {
       answer.looked_at += std::exchange(all.looked_at, 0);
       answer.lost += all.lost;
       answer.undecided += all.undecided;
-      all = answer;
+      all = answer;  // with what its last answer says of lines
       if (answer.record || answer.next == 0) return all;
       if (request.forward ? answer.next <= request.from : answer.next >= request.from)
         throw std::runtime_error("the search does not go on");
@@ -270,6 +270,35 @@ class TestPastHits : public QObject {
     QVERIFY(!nothing.record);
     QCOMPARE(nothing.lost, 5u);
     QCOMPARE(nothing.undecided, 0u);
+  }
+
+  void lines_without_ops_are_named_at_the_end() {
+    Past past;
+    Tensor x = scalar(1);
+    for (int i = 0; i < 3000; ++i) {  // over more blocks than one
+      at_line(i == 0 ? 2 : 3);
+      x = multiply(x, x);
+    }
+    std::vector<Breakpoint> lines;
+    for (const std::uint32_t line : {2u, 3u, 4u, 5u}) {
+      Breakpoint breakpoint = of_kind(BreakpointKind::line);
+      breakpoint.id = line;
+      breakpoint.cell = "cell-a";
+      breakpoint.line = line;
+      lines.push_back(breakpoint);
+    }
+    FindHit request;
+    request.breakpoints = {lines[2], lines[3]};
+    request.from = past.count();
+    const FoundHit none = past.one(request);
+    QVERIFY(!none.record);
+    QCOMPARE(none.without_ops, (Hits{4, 5}));
+    // Also beside one that is found, and though line 2 ran long before.
+    request.breakpoints = lines;
+    const FoundHit found = past.one(request);
+    QVERIFY(found.record.has_value());
+    QCOMPARE(found.breakpoints, Hits{3});
+    QCOMPARE(found.without_ops, (Hits{4, 5}));
   }
 
   void a_filter_of_values_finds_what_they_were() {

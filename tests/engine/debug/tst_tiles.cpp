@@ -209,7 +209,7 @@ class TestTiles : public QObject {
     QCOMPARE(refusal([](GetTile& r) {
                r.reshape = std::vector<std::int64_t>{-2, -3};
              }),
-             std::string("bad_request: get_tile: reshape (-2, -3) is no shape"));
+             std::string("bad_request: get_tile: reshape (-2, -3) is not a shape"));
     QCOMPARE(refusal([](GetTile& r) {
                r.slice = std::vector<std::int64_t>{0, 3};
              }),

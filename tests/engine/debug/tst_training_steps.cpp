@@ -179,7 +179,7 @@ class TestTrainingSteps : public QObject {
   // known.
   void steps_whose_assignments_were_forgotten_make_no_long_one() {
     Program program;
-    program.recorder.handoffs().set_most_bytes(0);
+    program.recorder.data_flow().set_most_bytes(0);
     const auto step = [&] {
       const Tensors slopes = gradients_of_bias(program);
       for (int again = 0; again < 200; ++again) program.b.assign(slopes[0]);

@@ -46,8 +46,8 @@ class TestVjpElements : public QObject {
     QCOMPARE(terms.terms.size(), std::size_t{1});
     QCOMPARE(terms.terms[0].value, 80.0);
     QCOMPARE(terms.remark,
-             std::string("0.5 of it is no multiple of the cotangent: this gradient adds it, or is "
-                         "no linear function of the cotangent."));
+             std::string("0.5 of it is not a multiple of the cotangent: this gradient adds it, or is "
+                         "not a linear function of the cotangent."));
   }
 
   /// z is x, so ∂z/∂x is 1, whatever its author multiplies with.
@@ -296,9 +296,9 @@ class TestVjpElements : public QObject {
         return std::string(error.what());
       }
     };
-    QCOMPARE(refusal(1, 0, 0), std::string("explain_element: record 1 is no VJP that is still there."));
+    QCOMPARE(refusal(1, 0, 0), std::string("explain_element: record 1 is not a VJP that is still there."));
     QCOMPARE(refusal(~0ull, 0, 0),
-             std::string("explain_element: record 18446744073709551615 is no VJP that is "
+             std::string("explain_element: record 18446744073709551615 is not a VJP that is "
                          "still there."));
     QCOMPARE(refusal(vjp, 5, 0), std::string("explain_element: the VJP gives input 5 no gradient."));
     QCOMPARE(refusal(vjp, 0, 2), std::string("explain_element: element 2 of 2 was asked for."));

@@ -1,64 +1,13 @@
-// What if: the past with something changed, beside the same program run with
-// the change.
+// What if: the past with something changed, beside the same program run with the change.
 #include <QtTest>
 
-#include "engine/debug/what_if.h"
-#include "engine/ops/core/observer.h"
-#include "engine/ops/elementwise/complex.h"
 #include "engine/ops/linear_algebra/linear_algebra.h"
-#include "engine/tensor/strings.h"
-#include "tests/engine/debug/inquiry.h"
 #include "tests/engine/debug/served.h"
-#include "tests/engine/expect_error.h"
+#include "tests/engine/debug/what_if_world.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
 
-using namespace tapedeck;
-using namespace tapedeck::protocol;
-
-namespace {
-
-PastChange element_becomes(const Tensor& tensor, std::vector<std::int64_t> element, double number) {
-  PastChange change;
-  change.kind = ChangeKind::element;
-  change.tensor = tensor.id();
-  change.element = std::move(element);
-  change.numbers = {number};
-  return change;
-}
-
-PastChange op_becomes(ChangeKind kind, std::uint64_t record, std::vector<double> numbers = {}) {
-  PastChange change;
-  change.kind = kind;
-  change.record = record;
-  change.numbers = std::move(numbers);
-  return change;
-}
-
-PastChange attribute_becomes(std::uint64_t record, const std::string& name, const std::string& text) {
-  PastChange change = op_becomes(ChangeKind::attribute, record);
-  change.attribute = name;
-  change.text = text;
-  return change;
-}
-
-/// A recording, its branches, and what they say.
-struct World : Recording {
-  using Recording::Recording;
-  debug::Branches branches{recorder};
-  CancelFlag cancel{false};
-  debug::Branches::Find original = [this](std::uint64_t id) { return find_value(recorder, id).value; };
-
-  Branched make(std::vector<PastChange> changes) {
-    return branches.make({std::move(changes), {}}, original, cancel, {});
-  }
-  std::vector<double> value(const Branched& branch, const Tensor& tensor, bool difference = false) {
-    const QuietScope quiet;  // as the server answers
-    return branches.value(branch.branch, tensor.id(), difference, original, cancel).to_vector();
-  }
-};
-
-}  // namespace
+using namespace what_if_test;
 
 class TestWhatIf : public QObject {
   Q_OBJECT
@@ -83,73 +32,6 @@ class TestWhatIf : public QObject {
     // Nothing in the session changed.
     QCOMPARE(find_value(world.recorder, y.id()).value.item(), before);
     QCOMPARE(world.count(), count + 3);  // the program that it was compared with
-  }
-
-  void an_op_is_skipped_zeroed_scaled_and_clipped() {
-    World world;
-    const Tensor x = floats({-3, 1, 4});
-    const Tensor y = ops::negative(x);
-    const Tensor z = ops::add(y, floats({1, 1, 1}));
-    const std::vector<std::pair<PastChange, std::vector<double>>> cases = {
-        {op_becomes(ChangeKind::skip, 1), {-2, 2, 5}},
-        {op_becomes(ChangeKind::zero, 1), {1, 1, 1}},
-        {op_becomes(ChangeKind::scale, 1, {10}), {31, -9, -39}},
-        {op_becomes(ChangeKind::clip, 1, {2}), {3, 0, -1}}};
-    for (const auto& [change, expected] : cases) QCOMPARE(world.value(world.make({change}), z), expected);
-  }
-
-  void several_changes_of_one_tensor_and_of_one_op_come_together() {
-    World world;
-    const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
-    const Tensor sums = testing::called("cumsum", {x});
-    const Tensor y = ops::negative(sums);
-    const std::vector<PastChange> changes = {
-        element_becomes(x, {0, 0}, 10),        element_becomes(x, {0, 2}, 30),
-        attribute_becomes(1, "axis", "1"),     attribute_becomes(1, "reverse", "True"),
-        op_becomes(ChangeKind::scale, 1, {2}), op_becomes(ChangeKind::clip, 1, {60})};
-    QCOMPARE(world.value(world.make(changes), y), (std::vector<double>{-60, -60, -60, -30, -22, -12}));
-  }
-
-  void whole_numbers_stay_whole_and_keep_their_bits() {
-    World world;
-    const std::int64_t large = (std::int64_t{1} << 60) + 1;
-    const std::int64_t numbers[] = {large, 7};
-    const Tensor x = Tensor::from_values<std::int64_t>(numbers, {2});
-    const Tensor y = ops::identity(x);
-    const Tensor n = Tensor::from_values<std::int32_t>(std::vector<std::int32_t>{3, 8}, {2});
-    const Tensor half = ops::negative(n);
-    const Branched branch = world.make({element_becomes(x, {1}, 9)});
-    {
-      const QuietScope quiet;
-      const Tensor value = world.branches.value(branch.branch, y.id(), false, world.original, world.cancel);
-      QCOMPARE(value.data<std::int64_t>()[0], large);
-      QCOMPARE(value.data<std::int64_t>()[1], std::int64_t{9});
-    }
-    QCOMPARE(world.value(branch, y, true), (std::vector<double>{0, 2}));
-    QCOMPARE(world.value(world.make({op_becomes(ChangeKind::scale, 2, {0.5})}), half),
-             (std::vector<double>{-1, -4}));
-    // Scaled and clipped in their own dtype: 2^60 + 1 has more digits than float64.
-    const auto changed = [&](ChangeKind kind, double number) {
-      const Branched other = world.make({op_becomes(kind, 1, {number})});
-      const QuietScope quiet;
-      const Tensor value = world.branches.value(other.branch, y.id(), false, world.original, world.cancel);
-      return std::vector<std::int64_t>{value.data<std::int64_t>()[0], value.data<std::int64_t>()[1]};
-    };
-    QCOMPARE(changed(ChangeKind::scale, -3), (std::vector<std::int64_t>{-3 * large, -21}));
-    QCOMPARE(changed(ChangeKind::clip, 5.5), (std::vector<std::int64_t>{5, 5}));
-    try {
-      changed(ChangeKind::scale, 0.5);
-      QFAIL("rounded numbers were given");
-    } catch (const std::exception& error) {
-      QVERIFY2(QString(error.what()).contains("beyond 2^53"), error.what());
-    }
-    try {
-      world.make({element_becomes(n, {0}, 5.5)});
-      QFAIL("half a number was taken");
-    } catch (const debug::BadRequest& error) {
-      QVERIFY2(QString(error.what()).contains("5.5") && QString(error.what()).contains("int32"),
-               error.what());
-    }
   }
 
   void another_seed_draws_what_the_program_would_draw_with_it() {
@@ -230,7 +112,7 @@ class TestWhatIf : public QObject {
     QCOMPARE(taken.tensor.id, w.read().id());
     QCOMPARE(world.count(), count);
     // It is recorded as any other assignment: what comes of it can be looked at and changed.
-    const auto assignment = world.recorder.handoffs().assignment_of(w.read().id());
+    const auto assignment = world.recorder.data_flow().assignment_of(w.read().id());
     QVERIFY(assignment && assignment->variable == w.id());
     const Tensor later = ops::negative(w.read());
     QCOMPARE(world.value(world.make({element_becomes(w.read(), {1}, 0)}), later),
@@ -241,33 +123,6 @@ class TestWhatIf : public QObject {
       return short_lived.read().id();
     }();
     QVERIFY_EXCEPTION_THROWN(take(gone), ValueError);
-  }
-
-  void an_attribute_changes_or_is_refused_in_words() {
-    World world;
-    const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
-    const Tensor sums = testing::called("cumsum", {x});
-    QCOMPARE(world.value(world.make({attribute_becomes(1, "axis", "1")}), sums),
-             (std::vector<double>{1, 3, 6, 4, 9, 15}));
-    const auto refusal = [&](const char* name, const char* text) {
-      try {
-        world.make({attribute_becomes(1, name, text)});
-      } catch (const debug::BadRequest& error) {
-        return QString(error.what());
-      } catch (const ValueError& error) {
-        return QString(error.what());
-      }
-      return QString("taken");
-    };
-    for (const char* text : {"one", "", "None", "1.5", "[1"})
-      QVERIFY2(refusal("axis", text)
-                   .contains(QString("'%1' is no value for the attribute axis of cumsum, which "
-                                     "takes a whole number")
-                                 .arg(text)),
-               qPrintable(refusal("axis", text)));
-    QVERIFY2(refusal("reverse", "true").contains("True or False"), qPrintable(refusal("reverse", "true")));
-    QVERIFY2(refusal("way", "1").contains("cumsum has no attribute 'way'"), qPrintable(refusal("way", "1")));
-    QVERIFY2(refusal("axis", "7").contains("op 1 (cumsum) fails"), qPrintable(refusal("axis", "7")));
   }
 
   void random_numbers_stay_those_of_the_original() {
@@ -360,7 +215,7 @@ class TestWhatIf : public QObject {
     const Branched known = world.make({element_becomes(x, {0}, 5)});
     QCOMPARE(known.depending, std::uint64_t{2});
     QVERIFY(known.complete);
-    world.recorder.handoffs().set_most_bytes(0);  // of a program that assigns for ever
+    world.recorder.data_flow().set_most_bytes(0);  // of a program that assigns for ever
     for (int i = 0; i < 1 << 18; ++i) other.assign(zero);
     const Branched cut = world.make({element_becomes(x, {0}, 5)});
     QCOMPARE(cut.depending, std::uint64_t{1});
@@ -387,56 +242,6 @@ class TestWhatIf : public QObject {
     QVERIFY(!branch.complete);
     QVERIFY2(branch.sentence.find("There may be more") != std::string::npos, branch.sentence.c_str());
     QCOMPARE(world.value(branch, y), (std::vector<double>{14, 20}));
-  }
-
-  void a_change_by_numbers_fits_the_tensor_s_dtype() {
-    World world;
-    const Tensor words = string_tensor({2}, std::vector<std::string>{"a", "b"});
-    ops::reshape(words, {2, 1});
-    for (const ChangeKind kind : {ChangeKind::element, ChangeKind::value}) {
-      PastChange change = element_becomes(words, {0}, 0.5);
-      change.kind = kind;
-      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, for which no number stands");
-    }
-    for (const DType dtype : {DType::complex64, DType::complex128}) {
-      const Tensor z = ops::cast(floats({1, 2}), dtype);
-      const Tensor sum = ops::reduce_sum(z);
-      const Tensor real = ops::cast(sum, DType::float64);
-      QCOMPARE(world.value(world.make({element_becomes(z, {1}, 0.5)}), real), (std::vector<double>{1.5}));
-      PastChange change = element_becomes(z, {}, 0.5);
-      change.kind = ChangeKind::value;
-      QCOMPARE(world.value(world.make({change}), real), (std::vector<double>{1}));
-    }
-  }
-
-  void a_complex_result_is_scaled_whole() {
-    World world;
-    const Tensor z = ops::sqrt(ops::cast(floats({-1, -4}), DType::complex128));  // i and 2i
-    const Tensor y = ops::imag(z);
-    QCOMPARE(world.value(world.make({op_becomes(ChangeKind::scale, 2, {3})}), y),
-             (std::vector<double>{3, 6}));
-    QVERIFY_EXCEPTION_THROWN(world.value(world.make({op_becomes(ChangeKind::clip, 2, {1})}), y), ValueError);
-  }
-
-  void nonsense_is_refused() {
-    World world;
-    const Tensor x = floats({1, 2});
-    const Tensor y = ops::reduce_sum(x);
-    QVERIFY_EXCEPTION_THROWN(world.make({}), debug::BadRequest);
-    QVERIFY_EXCEPTION_THROWN(world.make({element_becomes(x, {2}, 1)}), debug::BadRequest);
-    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::scale, 1)}), debug::BadRequest);
-    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::zero, 9)}), debug::BadRequest);
-    PastChange value;
-    value.tensor = x.id();
-    value.numbers = {1, 2, 3};
-    QVERIFY_EXCEPTION_THROWN(world.make({value}), debug::BadRequest);
-    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::skip, 1)}),
-                             ValueError);  // another shape
-    QVERIFY_EXCEPTION_THROWN(world.branches.value(77, y.id(), false, world.original, world.cancel),
-                             ValueError);
-    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::clip, 1, {-1})}), debug::BadRequest);
-    world.cancel = true;
-    QVERIFY_EXCEPTION_THROWN(world.make({element_becomes(x, {1}, 1)}), Cancelled);
   }
 
   void a_client_asks_over_its_socket() {

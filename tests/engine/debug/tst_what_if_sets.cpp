@@ -8,6 +8,7 @@
 #include "engine/optim/apply.h"
 #include "tests/engine/debug/inquiry.h"
 #include "tests/engine/debug/served.h"
+#include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -229,6 +230,32 @@ class TestWhatIfSets : public QObject {
              0.0);
   }
 
+  void one_result_of_several_is_changed_alone() {
+    SetWorld world;
+    const Tensors parts = testing::outputs_of("qr", {floats({3, 1, 4, 2}, {2, 2})});
+    const Tensor q = ops::reduce_sum(ops::abs(parts[0])), r = ops::reduce_sum(ops::abs(parts[1]));
+    const auto both = [&](const char* subject) {
+      const Branched branch = world.make({{"op:qr", subject, SetAction::scale, "2"}});
+      return std::pair(world.value(branch, q) / q.item(), world.value(branch, r) / r.item());
+    };
+    QVERIFY(both("out") == std::pair(2.0, 2.0));
+    QVERIFY(both("out0") == std::pair(2.0, 1.0));
+    QVERIFY(both("out1") == std::pair(1.0, 2.0));
+    QVERIFY(both("r") == std::pair(1.0, 2.0));  // by its name
+    // What comes of the other one does not count as depending.
+    const Branched branch = world.make({{"op:qr", "out1", SetAction::scale, "2"}});
+    QCOMPARE(branch.depending, std::uint64_t{3});  // r, abs, reduce_sum
+    // Two results of one op, each in its way.
+    const Branched two =
+        world.make({{"op:qr", "out0", SetAction::scale, "4"}, {"op:qr", "out1", SetAction::set, "0"}});
+    QCOMPARE(world.value(two, q), 4 * q.item());
+    QCOMPARE(world.value(two, r), 0.0);
+    const std::string refused = world.refusal({"op:qr", "out2", SetAction::scale, "2"});
+    QVERIFY2(contains(refused, "an attribute, an input or a result “out2”: qr has ") &&
+                 contains(refused, "out, out0 and out1"),
+             refused.c_str());
+  }
+
   void attributes_are_set_and_calculated_with() {
     SetWorld world;
     const Tensor x = floats({1, 2, 3, 4}, {2, 2});
@@ -250,12 +277,13 @@ class TestWhatIfSets : public QObject {
     } cases[] = {
         {{"op:gradient_descent and step >=", "learning_rate", SetAction::scale, "0.1"}, "at character 32"},
         {{"op:gradient_descent and epoch > 2", "learning_rate", SetAction::scale, "0.1"},
-         "at character 25: “epoch” is taken for a name of the Python program"},
+         "at character 25: “epoch” is read as a Python name"},
         {{"", "learning_rate", SetAction::scale, "0.1"}, "Type which ops"},
         {{"op:adam", "learning_rate", SetAction::scale, "0.1"}, "the set “op:adam” has no op"},
         {{"op:gradient_descent and step > 100", "learning_rate", SetAction::scale, "0.1"}, "has no op"},
         {{"op:gradient_descent", "momentun", SetAction::scale, "0.1"},
-         "none of the 100 ops of the set “op:gradient_descent” has an attribute or an input “momentun”: "
+         "none of the 100 ops of the set “op:gradient_descent” has an attribute, an input or a result "
+         "“momentun”: "
          "gradient_descent has value, gradient, learning_rate and out"},
         {{"op:gradient_descent", "", SetAction::scale, "0.1"}, "no subject"},
         {{"op:gradient_descent", "learning_rate", SetAction::scale, "a tenth"}, "“a tenth” is no number"},

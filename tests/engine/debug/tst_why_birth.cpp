@@ -161,7 +161,7 @@ class TestWhyBirth : public QObject {
     const Tensors gradients =
         gradients_at({small}, [&] { return ops::reduce_sum(ops::log(ops::divide(small, large))); });
     const Because because = asked.ask(Question::birth, gradients[0], {1});
-    QVERIFY2(contains(because.sentence, "Behind it stands the forward op log"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "Its forward op is log"), because.sentence.c_str());
     QVERIFY2(contains(because.sentence, "The 0.0 in it was made by divide (op 1): "),
              because.sentence.c_str());
     QVERIFY2(contains(because.sentence, "is 1e-50 in float64, too small for float32."),
@@ -228,7 +228,7 @@ class TestWhyBirth : public QObject {
     const Tensor x = ops::add(floats({1, 2}), floats({1, 2}));
     QVERIFY(asked.ask(Question::birth, x).reasons.empty());
     QCOMPARE(asked.ask(Question::birth, x).sentence,
-             std::string("All of the 2 elements are finite: there is no NaN or Inf here."));
+             std::string("All of the 2 elements are finite: there is no NaN or infinity here."));
     QVERIFY(contains(asked.ask(Question::birth, x, {1}).sentence, "4.0"));
   }
 

@@ -253,7 +253,7 @@ class TestWhyGradientPath : public QObject {
     });
     const std::string reason =
         "nan where differences are finite, in 2 elements of 3: the gradient that came in is 0 there, and 0 "
-        "times a slope that is no finite number is nan";
+        "times a slope that is not a finite number is nan";
     const Because whole = asked.ask(Question::check, gradients[0]);
     QVERIFY2(contains(whole.sentence, "is wrong"), whole.sentence.c_str());
     QVERIFY2(contains(whole.sentence, reason), whole.sentence.c_str());

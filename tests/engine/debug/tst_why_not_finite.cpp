@@ -79,7 +79,7 @@ class TestWhyNotFinite : public QObject {
     const Tensor product = ops::multiply(floats({2, no_number}), floats({3, 5}));
     const Because element = asked.ask(Question::contributions, product);
     expect_sentence(element, "The first NaN, nan at [1], was made by multiply");
-    expect_sentence(element, "x[1] = nan is the first that is not finite, and of such there are no shares.");
+    expect_sentence(element, "x[1] = nan is the first that is not finite, so there are no shares.");
     for (const protocol::Reason& reason : element.reasons) QVERIFY(!reason.amount_text);
     // A finite factor is not blamed, in whatever order they stand.
     const Tensor turned = ops::multiply(floats({3, 5}), floats({2, no_number}));
@@ -88,7 +88,7 @@ class TestWhyNotFinite : public QObject {
     expect_sentence(asked.ask(Question::contributions, none, {0}),
                     "each of them is finite, together they are not");
     // An element that is a number has shares, whatever stands beside it.
-    expect_sentence(asked.ask(Question::contributions, product, {0}), "50 % of all");
+    expect_sentence(asked.ask(Question::contributions, product, {0}), "50 % of the sum of magnitudes");
 
     const Tensor w = floats({1, 0, 0, 1}, {2, 2}), x = floats({1, 1, no_bound, 1, 3, 1}, {3, 2});
     const Tensor gradient = gradients_at({w}, [&] {
@@ -100,7 +100,7 @@ class TestWhyNotFinite : public QObject {
         together,
         "is the sum of 2 contributions, one for each use of the value. The first that is not finite "
         "comes from matmul");
-    expect_sentence(together, "of these there are no shares.");
+    expect_sentence(together, "so there are no shares.");
     QVERIFY2(!contains(together.sentence, "%"), together.sentence.c_str());
     for (const protocol::Reason& reason : together.reasons) QVERIFY(!reason.amount_text);
     // Of one of its elements that is a number there are.

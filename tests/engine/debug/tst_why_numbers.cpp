@@ -281,11 +281,11 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(because.reasons[0].role, std::string("lost digits"));
     QVERIFY(because.reasons[0].amount.value() > 0.4);
     QVERIFY2(contains(because.sentence, "cancel"), because.sentence.c_str());
-    QVERIFY2(contains(because.sentence, "not one of its digits is right"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "none of its digits is correct"), because.sentence.c_str());
     const Because good = asked.ask(Question::exactness, testing::called("reduce_variance", {x}));
     QVERIFY(good.reasons.empty() || good.reasons[0].amount.value() < 1e-3);
     const Because kept = asked.ask(Question::exactness, ops::negative(floats({1, 2})));
-    QVERIFY2(contains(kept.sentence, "all its digits are right"), kept.sentence.c_str());
+    QVERIFY2(contains(kept.sentence, "all of its digits are correct"), kept.sentence.c_str());
   }
 
   void random_numbers_stay_what_they_were() {

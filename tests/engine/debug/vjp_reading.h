@@ -1,4 +1,4 @@
-// A playback that is recorded, and what is told of its VJPs.
+// A recorded playback, and the answers about its VJPs.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ inline Tensor numbers(const Numbers& values, const Shape& shape) {
   return Tensor::from_values<double>(values, shape);
 }
 
-/// A recorder, and what its reader says, without a socket between.
+/// A recorder, and the answers of its reader, without a socket.
 struct Reading : Recording {
   debug::VjpReader reader{recorder};
   debug::FindTensor find = [this](std::uint64_t id) { return find_value(recorder, id).value; };

@@ -1,4 +1,4 @@
-// A recording whose memory is read, and ops of lines: what the tests of memory share.
+// A recording whose memory is tracked, and ops with lines: shared by the tests of memory.
 #pragma once
 
 #include "engine/debug/memory/memory.h"

@@ -16,9 +16,8 @@
 namespace tapedeck::testing {
 
 constexpr std::int64_t few = 40, many = 400;  // elements: differences take a run of the gradient for each
-constexpr std::uint64_t most_tries =
-    1000;  // for each call that counts: where a list must fit two shapes, few do
-constexpr std::uint64_t fewest_calls = 5;  // of an op that takes numbers alone
+constexpr std::uint64_t most_tries = 1000;    // per valid call: few are if a list must fit two shapes
+constexpr std::uint64_t fewest_calls = 5;     // of an op that accepts only real numbers
 
 /// Points where an op need not be smooth, or rounding is larger than the differences.
 inline bool any_edge(const Tensors& tensors) {
@@ -36,8 +35,8 @@ inline std::int64_t elements_of(const Tensors& tensors) {
   return count;
 }
 
-/// The call with complex numbers for its real ones; of a dtype that is an attribute, each of both or both.
-/// The op need not take them.
+/// The call with complex numbers instead of real ones; for a dtype attribute, each combination. The op need
+/// not accept them.
 inline std::vector<Call> complex_calls(const Row& row, const Call& call, Random& random) {
   std::uniform_real_distribution<double> size(0.1, 0.5);
   std::vector<Call> calls(1, call);
@@ -62,7 +61,7 @@ inline std::vector<Call> complex_calls(const Row& row, const Call& call, Random&
   return calls;
 }
 
-/// Whether the op takes the call, and gives something that has a gradient.
+/// Whether the op accepts the call, and returns something that has a gradient.
 inline bool takes(const OpDef& op, const Call& call) {
   try {
     for (const Tensor& output : run_call(op, call))
@@ -72,14 +71,14 @@ inline bool takes(const OpDef& op, const Call& call) {
   return false;
 }
 
-/// A complex tensor made of pairs of real numbers along a last axis, which gradients reach.
+/// A complex tensor from pairs of real numbers along the last axis; differentiable.
 inline Tensor complex_of_pairs(const Tensor& pairs) {
   const Tensors parts = ops::unstack(pairs, -1);
   return ops::complex(parts[0], parts[1]);
 }
 
-/// The op as a function of its float64 inputs, and of the parts of its complex128 ones, with its results of
-/// these dtypes alone: positions have no gradient.
+/// The op as a function of its float64 inputs, and of the parts of its complex128 ones, with only its results
+/// of these dtypes: positions have no gradient.
 struct RealFunction {
   Tensors variables;
   TensorsFunction f;
@@ -114,8 +113,7 @@ struct RealFunction {
   }
 };
 
-/// False at a kink or a jump, which two equal elements of a maximum are: differences to either side say
-/// different things.
+/// False at a kink or a jump, such as two equal elements of a maximum: one-sided differences disagree there.
 inline bool is_smooth(const RealFunction& function, Random& random) {
   constexpr double step = 1e-6;
   const Tensors outputs = function.f(span_of(function.variables));
@@ -135,8 +133,8 @@ inline bool is_smooth(const RealFunction& function, Random& random) {
   return true;
 }
 
-/// Whether there are derivatives to compare at the call: the op takes it, it is small, and smooth there. What
-/// is drawn at random, and has the gradients of its distribution, need not be smooth.
+/// Whether there are derivatives to compare at the call: the op accepts it, it is small, and smooth there.
+/// Random draws with gradients of their distribution need not be smooth.
 inline bool has_derivatives(const RealFunction& function, const Row& row, const Call& call,
                             std::int64_t most_elements, Random& random) {
   try {
@@ -154,7 +152,7 @@ inline bool has_derivatives(const RealFunction& function, const Row& row, const 
 }
 
 /// What is wrong with the derivatives of the row's op, as a function of float64 tensors, at the inputs; or
-/// nothing.
+/// empty.
 using DerivativeCheck =
     std::function<std::string(const Row& row, const TensorsFunction& f, const Tensors& inputs, Random&)>;
 
@@ -164,7 +162,7 @@ class Checker {
   Checker(const OpDef& op, const Row& row, const DerivativeCheck& check)
       : op_(op), row_(row), check_(check) {}
 
-  /// What is wrong with the derivatives at the call, or at the same call with complex numbers; or nothing.
+  /// What is wrong with the derivatives at the call, or at the same call with complex numbers; or empty.
   std::string check(const Call& call, Random& random, std::int64_t most_elements) {
     std::string wrong = check_one(call, random, most_elements, calls_);
     if (!wrong.empty() || !may_be_complex_) return wrong;
@@ -175,13 +173,13 @@ class Checker {
       wrong = check_one(other, random, most_elements, complex_calls_);
       if (!wrong.empty()) return wrong;
     }
-    // Most ops take none: of these the first calls tell.
+    // Most ops accept none: the first calls show that.
     may_be_complex_ = takes_complex_ || taken || ++refused_ < enough_refusals;
     return {};
   }
-  /// Different ones that had derivatives to compare.
+  /// The number of different calls that had derivatives to compare.
   std::size_t checked() const { return calls_.size(); }
-  /// Of an op that takes complex numbers, such calls with them; of others, any number.
+  /// For an op that accepts complex numbers, the number of such calls with them; for others, the maximum.
   std::size_t checked_with_complex() const {
     return takes_complex_ ? complex_calls_.size() : std::numeric_limits<std::size_t>::max();
   }
@@ -215,7 +213,7 @@ struct DerivativeTest {
   DerivativeCheck check;
   Campaign random_calls;
 
-  /// What is wrong with the registry's differentiable ops, or nothing; `check_op(op, row)` says so of one.
+  /// What is wrong with the registry's differentiable ops, or empty; `check_op(op, row)` checks one.
   template <class Check>
   std::string failures_of_ops(Check check_op) const {
     std::string failures;
@@ -236,7 +234,7 @@ struct DerivativeTest {
 
   std::string at_the_rows_shapes(const OpDef& op, const Row& row) const {
     Checker checker(op, row, check);
-    // Once each; and again where none had, by chance, derivatives to compare.
+    // Once each; and again if by chance none had derivatives to compare.
     const auto checked = [&] { return std::min(checker.checked(), checker.checked_with_complex()); };
     for (std::size_t k = 0; k < row.calls.size() || (k < 10 * row.calls.size() && checked() == 0); ++k) {
       auto random = random_calls.random<Random>(static_cast<std::uint32_t>(k));

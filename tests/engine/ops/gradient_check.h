@@ -37,7 +37,7 @@ inline Tensor nudged(const Tensor& tensor, std::size_t i, double change) {
   return Tensor::from_values<double>(values, tensor.shape());
 }
 
-/// A weight of 0 leaves an element out, whatever it is.
+/// A weight of 0 excludes an element, even if it is not finite.
 inline double weighted_sum(const Tensors& values, const Tensors& weights) {
   double sum = 0.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -49,7 +49,8 @@ inline double weighted_sum(const Tensors& values, const Tensors& weights) {
   return sum;
 }
 
-/// The same of the sizes of all terms: the sum is rounded, and its terms are, in the last places of this.
+/// The same for the magnitudes of all terms: rounding errors of the sum and its terms are in the last places
+/// of this.
 inline double weighted_size(const Tensors& values, const Tensors& weights) {
   double size = 0.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -61,7 +62,7 @@ inline double weighted_size(const Tensors& values, const Tensors& weights) {
   return size;
 }
 
-/// Gradients of Σ weights·f(inputs) with respect to the inputs; zeros where there is none.
+/// Gradients of Σ weights·f(inputs) with respect to the inputs; zeros if there is none.
 inline Tensors tape_gradients(const TensorsFunction& f, const Tensors& inputs, const Tensors& weights) {
   Tape tape;
   tape.start();
@@ -72,7 +73,7 @@ inline Tensors tape_gradients(const TensorsFunction& f, const Tensors& inputs, c
 }
 
 /// Compares `gradients` of F at `point` with central differences. `size`: of F's terms there, whose rounding
-/// the differences divide by the step. Returns what differs, or nothing.
+/// the differences divide by the step. Returns what differs, or empty.
 inline std::string compare_with_differences(const std::function<double(const Tensors&)>& F,
                                             const Tensors& point, const Tensors& gradients, double step,
                                             double tolerance, double size) {
@@ -100,7 +101,7 @@ inline std::string compare_with_differences(const std::function<double(const Ten
   return {};
 }
 
-/// Random weights of a tensor's elements; 0 for what is not finite, which has no differences.
+/// Random weights of a tensor's elements; 0 for non-finite elements, which have no differences.
 inline Tensor random_weights(Random& random, const Tensor& tensor) {
   std::vector<double> weights = random_tensor(random, tensor.shape(), -1.0, 1.0).to_vector();
   const std::vector<double> values = tensor.to_vector();
@@ -168,7 +169,7 @@ inline Tensors moved(const Tensors& inputs, const Tensors& tangents, double step
   return result;
 }
 
-/// u·(J·v) from forward mode and (Jᵀ·u)·v from reverse mode are one number. Returns what differs, or nothing.
+/// u·(J·v) from forward mode and (Jᵀ·u)·v from reverse mode are one number. Returns what differs, or empty.
 inline std::string compare_with_gradients(const TensorsFunction& f, const Tensors& inputs,
                                           const Tensors& tangents, const Tensors& products,
                                           const Tensors& weights) {
@@ -182,7 +183,7 @@ inline std::string compare_with_gradients(const TensorsFunction& f, const Tensor
 }
 
 /// Checks forward mode of f (float64 tensors in and out) at `inputs`, along random tangents: against reverse
-/// mode, and, with `differences`, against central differences. Returns what differs, or nothing.
+/// mode, and, with `differences`, against central differences. Returns what differs, or empty.
 inline std::string check_products(const TensorsFunction& f, const Tensors& inputs, bool differences,
                                   Random& random) {
   constexpr double step = 1e-6, tolerance = 1e-6;

@@ -1,5 +1,5 @@
-// Windows over images that hold infinities and NaN, beside the definition: a sum of the products within the
-// image, to which padding adds nothing, not even 0·∞.
+// Compares windows over images with infinities and NaN to the definition: a sum of products within the image,
+// to which padding adds nothing, not even 0·∞.
 #pragma once
 
 #include "engine/ops/core/ops.h"
@@ -18,8 +18,8 @@ inline Tensor with_odd_numbers(Random& random, const Tensor& tensor) {
   return Tensor::from_values<double>(values, tensor.shape());
 }
 
-/// What differs from the rows' references, or nothing, on the device; one input at a time holds such numbers,
-/// and all.
+/// What differs from the rows' references on the device, or empty; such numbers are in one input at a time,
+/// and in all.
 inline std::string wrong_beside_infinity(const std::vector<std::string>& names, Device device) {
   const DeviceScope scope(device);
   for (const std::string& name : names) {

@@ -1,4 +1,4 @@
-// Random calls of ops, good and bad: those of the test rows with something changed, and made-up ones.
+// Random calls of ops, valid and invalid: those of the test rows with something changed, and generated ones.
 #pragma once
 
 #include <limits>
@@ -11,15 +11,15 @@ namespace tapedeck::testing {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
-/// As an extent, more memory than any machine has. Nothing lies between it and the small numbers: a size that
-/// a machine can just hold would only cost time.
+/// As an extent, more memory than any machine has. There is nothing between it and the small numbers, because
+/// a size that just fits would only cost time.
 constexpr std::int64_t absurd = std::int64_t{1} << 45;
 
 class CallMaker {
  public:
   explicit CallMaker(Random& random) : random_(random) {}
 
-  /// A call of the op for which `row` has good ones.
+  /// A call of the op for which `row` has valid ones.
   Call make(const OpDef& op, const Row& row) {
     if (below(5) == 0) return made_up(op);
     Call call = row.calls[below(row.calls.size())](random_);

@@ -1,5 +1,5 @@
-// Calls of ops with random shapes: those of the test rows with every extent drawn anew, axes added in front,
-// and operands cut down to what broadcasts.
+// Calls of ops with random shapes: those of the test rows with every extent redrawn, leading axes added, and
+// operands reduced to shapes that broadcast.
 #pragma once
 
 #include <map>
@@ -13,9 +13,8 @@ class ShapeChanger {
  public:
   ShapeChanger(const Row& row, Random& random) : row_(row), random_(random) {}
 
-  /// Like `call`, one of the row's, with other shapes. Whether they fit together is for the op to say: most
-  /// do, because what was equal stays equal. Values lie between those of `call`, so they stay in the op's
-  /// domain.
+  /// Like `call`, one of the row's, with other shapes. The op decides whether they are compatible: most are,
+  /// because equal extents stay equal. Values lie between those of `call`, so they stay in the op's domain.
   Call change(const Call& call) {
     extents_.clear();
     Call changed{{}, call.attributes, {}};
@@ -49,7 +48,7 @@ class ShapeChanger {
     return found->second;
   }
 
-  /// Lists may hold extents, numbers may count axes or parts; or neither, then they are left alone.
+  /// Lists may hold extents, numbers may count axes or parts; otherwise they stay the same.
   void change(Attribute& attribute) {
     auto* list = std::get_if<std::vector<std::int64_t>>(&attribute);
     if (list && below(2) == 0)

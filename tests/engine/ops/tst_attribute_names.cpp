@@ -141,10 +141,10 @@ class TestAttributeNames : public QObject {
     EXPECT_ERROR(InvalidArgumentError, run("fill", {Tensor::scalar(1)}, {Integers{-2}}),
                  "fill: dims (-2,) has a negative extent, -2");
     EXPECT_ERROR(InvalidArgumentError, run("expand_dims", {x}, {0.5}),
-                 "expand_dims: axis is 0.5; needs a whole number");
+                 "expand_dims: axis is 0.5; needs an integer");
     EXPECT_ERROR(InvalidArgumentError,
                  run("pad", {zeros({2}, DType::int32)}, {Integers{1, 1}, std::string("CONSTANT"), 0.5}),
-                 "pad: constant_values 0.5 is no int32");
+                 "pad: constant_values 0.5 cannot be represented as int32");
     EXPECT_ERROR(InvalidArgumentError,
                  run("conv2d", {image, filter},
                      {Integers{0}, std::string("VALID"), Integers{}, std::string("NHWC"), Integers{1}}),

@@ -224,7 +224,7 @@ class OptimTest : public QObject {
   void a_variable_is_no_slot_of_its_own() {
     Model model;
     model.targets[1] = model.targets[0];
-    EXPECT_ERROR(InvalidArgumentError, model.step(), "variable w:0 is there twice");
+    EXPECT_ERROR(InvalidArgumentError, model.step(), "variable w:0 occurs twice");
     QCOMPARE(model.targets[0].peek().to_vector(), ramp_of(1000).to_vector());
   }
 

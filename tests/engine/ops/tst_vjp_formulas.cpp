@@ -147,9 +147,9 @@ class TestVjpFormulas : public QObject {
     QCOMPARE(refusal("dx = dy / "), std::string("formula 'dx = dy / ', position 8: a fraction lacks a side"));
     QCOMPARE(refusal("dx = "), std::string("formula 'dx = ', position 3: nothing follows"));
     QCOMPARE(refusal("dx = dy § 2"),
-             std::string("formula 'dx = dy § 2', position 8: there is a character that no formula has"));
+             std::string("formula 'dx = dy § 2', position 8: this character cannot occur in a formula"));
     QCOMPARE(refusal("dx = ²"),
-             std::string("formula 'dx = ²', position 5: something raised or lowered stands at nothing"));
+             std::string("formula 'dx = ²', position 5: a superscript or subscript has no base"));
     QCOMPARE(refusal(""), std::string("a formula is empty"));
   }
 

@@ -12,7 +12,7 @@ inline std::uint32_t capture_line() {
   tapedeck::set_last_place(place);
   return tapedeck::intern_location({"cell", "", line});
 }
-/// The program comes to a line, at a place in it.
+/// The program reaches a line, at a place in it.
 inline void at_line(std::uint32_t number, std::uint64_t where = 0) {
   line = number;
   place = number * 1000 + where;
@@ -38,7 +38,7 @@ inline tapedeck::protocol::Breakpoint when(const std::string& condition) {
   return of_kind(tapedeck::protocol::BreakpointKind::condition, {}, condition);
 }
 
-/// A program with breakpoints, which begins at once; the test looks where it stops.
+/// A program with breakpoints, which starts at once; the test checks where it stops.
 struct BreakpointSession : GatedProgram {
   BreakpointSession(std::vector<tapedeck::protocol::Breakpoint> breakpoints, std::function<void()> program)
       : GatedProgram([this, program = std::move(program)] {
@@ -71,7 +71,7 @@ struct BreakpointSession : GatedProgram {
     tapedeck::protocol::Record record = at(status.stopped_before);
     return {record.op, status.stopped_after, status.reason, status.breakpoints, record};
   }
-  /// Lets it go on to the next stop.
+  /// Continues to the next stop.
   Stop next() {
     recorder.gate().command(tapedeck::GateCommand::run);
     return stop();

@@ -1,4 +1,4 @@
-// A program that the gate stops: a C++ thread stands for the session.
+// A program that the gate stops: a C++ thread plays the session.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "tests/engine/record/recording.h"
 #include "tests/engine/wait_for.h"
 
-/// It runs on a thread of its own under a recorder whose gate the test commands.
+/// It runs on a separate thread under a recorder whose gate the test controls.
 struct GatedProgram : Recording {
   explicit GatedProgram(std::function<void()> program, const tapedeck::RecorderOptions& options = {})
       : Recording(options), program_(std::move(program)) {}
@@ -27,7 +27,7 @@ struct GatedProgram : Recording {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  /// Destructors of classes whose members the program uses call it first.
+  /// To be called first in destructors of classes whose members the program uses.
   void let_it_end() {
     gate().set_attended(false);
     join();

@@ -1,4 +1,4 @@
-// What the tests of recorder, gate, replay and debug server share.
+// Shared by the tests of recorder, gate, replay and debug server.
 #pragma once
 
 #include "engine/debug/describe.h"

@@ -1,4 +1,4 @@
-// The pages of a trace file, to be damaged, and what views ask of what is read then.
+// The pages of a trace file, to be damaged, and the requests of views on the result.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ inline std::vector<TracePage> pages_of(const std::string& path) {
   return pages;
 }
 
-/// In place of the page that stands in its row, with its checksum; make_sums_right() follows.
+/// Replaces the page in its row, with its checksum; to be followed by make_sums_right().
 inline void write_page(trace_file::Database& database, const TracePage& page) {
   const bool is_value = page.section.empty();
   auto statement = database.prepare(is_value ? "UPDATE value_parts SET data = ?, checksum = ? WHERE rowid = ?"
@@ -54,7 +54,7 @@ inline void write_page(trace_file::Database& database, const TracePage& page) {
   statement.bind(2, page.row).run();
 }
 
-/// What the file says of all its pages, and of itself, made right again after they were changed.
+/// Recomputes the file's checksums over all its pages and facts after a change.
 inline void make_sums_right(trace_file::Database& database) {
   trace_file::PageSums sums;
   auto pages = database.prepare("SELECT section, number, checksum FROM pages");
@@ -82,7 +82,7 @@ class Look {
  public:
   Look(Recorder& recorder, Generator& random) : recorder_(recorder), random_(random), answers_(recorder) {}
 
-  /// Asks what views ask.
+  /// Makes the requests of views.
   void ask() {
     const std::uint64_t newest = recorder_.trace().newest();
     const std::uint64_t record = pick(random_, static_cast<std::size_t>(newest)), tensor = any_tensor();

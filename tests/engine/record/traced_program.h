@@ -1,4 +1,4 @@
-// What the tests of trace files record, save and open again.
+// Programs that the tests of trace files record, save and open again.
 #pragma once
 
 #include <QTemporaryDir>
@@ -22,7 +22,7 @@ namespace traced {
 
 using namespace tapedeck;
 
-/// The line that every op is said to come from, for as long as it lives.
+/// The source line of every op while it lives.
 struct AtLine {
   static inline std::atomic<std::uint32_t> line{1};
   static std::uint32_t capture() {
@@ -87,7 +87,7 @@ inline void train(Recorder& recorder, int steps) {
   recorder.add_picture(images);
 }
 
-/// Tensors of every dtype, and what ops made of them.
+/// Tensors of every dtype, and results of ops on them.
 inline void every_dtype(Recorder& recorder) {
   const Tensor numbers = ops::random_uniform({3, 7}, 0, 9, DType::float64, 5);
   for (std::size_t i = 0; i < dtype_count; ++i) {
@@ -124,7 +124,7 @@ inline void failures() {
   }
 }
 
-/// A leaf whose memory belongs to somebody else, and one that is a part of a larger tensor.
+/// A leaf with borrowed memory, and one that is a part of a larger tensor.
 inline void views(Recorder& recorder) {
   static const std::vector<float> array(500, 2.5f);
   const auto nothing = [](void*) {};
@@ -157,7 +157,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   return left.bytes() == 0 || std::memcmp(left.raw(), right.raw(), left.bytes()) == 0;
 }
 
-/// The record as text. A time may be read a nanosecond off: times are left out here.
+/// The record as text. Times may be off by a nanosecond, so they are omitted.
 inline std::string text_of(const Recorder& recorder, std::uint32_t number, bool with_previews = true) {
   auto record = debug::describe(recorder, number, with_previews);
   if (!record) return "none";

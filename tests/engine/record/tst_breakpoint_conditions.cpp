@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "engine/cpu/parallel.h"
 #include "engine/record/values/finite.h"
@@ -329,9 +330,10 @@ class TestBreakpointConditions : public QObject {
     Breakpoint log = of_kind(BreakpointKind::op, "add");
     log.action = BreakpointAction::log;
     log.text = "x {max(out}";
-    BreakpointSession session({when("nan(out) and"), log, of_kind(BreakpointKind::vjp, "#x"), when(""),
-                               when("forward and vjp"), in_line(3, "line:7"), when("record>10 record<5")},
-                              [] {});
+    BreakpointSession session(
+        {when("nan(out) and"), log, of_kind(BreakpointKind::vjp, "#x"), when(""), when("forward and vjp"),
+         in_line(3, "line:7"), when("record>10 record<5"), when("op:add and bookmarked")},
+        [] {});
     QCOMPARE(session.states[0].position, std::uint64_t{12});
     QCOMPARE(session.states[0].part, std::string("condition"));
     QCOMPARE(session.states[1].part, std::string("text"));
@@ -343,6 +345,99 @@ class TestBreakpointConditions : public QObject {
              std::string("It can never hold. No line fits: it is looked at in one line alone."));
     QCOMPARE(session.states[6].note,
              std::string("It can never hold. No record is both above 10 and below 5."));
+    QCOMPARE(
+        session.states[7].problem.value_or(""),
+        std::string("\"bookmarked\" is for the filter of Ops: bookmarks are set in the window, on ops that "
+                    "ran."));
+    QCOMPARE(session.states[7].position, std::uint64_t{11});
+  }
+
+  // The host tells of the line's begin and end, as Python does.
+  void a_log_of_a_line_without_an_op_says_so_and_counts() {
+    Breakpoint log = in_line(3);
+    log.action = BreakpointAction::log;
+    log.text = "{op}: {max(out)}, line {line}, hit {hits}";
+    Breakpoint point = in_line(3);
+    point.action = BreakpointAction::point;
+    point.text = "largest = max(out)";
+    Breakpoint asks_for_op = in_line(3, "max(out) > 1");
+    asks_for_op.action = BreakpointAction::log;
+    asks_for_op.text = "above";
+    std::atomic<BreakpointSession*> running{nullptr};
+    BreakpointSession session({log, point, asks_for_op}, [&] {
+      while (!running) std::this_thread::yield();
+      Recorder& recorder = running.load()->recorder;
+      for (const bool with_op : {false, true, false}) {
+        at_line(3);
+        const LineRun run = recorder.at_line(capture_line());
+        if (with_op) exponential(vector_of({0, 1}));
+        recorder.left_line(run, false);
+      }
+      const LineRun run = recorder.at_line(capture_line());
+      recorder.left_line(run, true);
+    });
+    running = &session;
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(printed, (std::vector<std::string>{"no op on this line: no value, line 3, hit 1",
+                                                "test_exp: 2.71828, line 3, hit 2", "above",
+                                                "no op on this line: no value, line 3, hit 3",
+                                                "no op on this line so far: no value, line 3, hit 4"}));
+    const auto counted = session.recorder.breakpoints().hits();
+    QCOMPARE(counted.size(), std::size_t{3});
+    for (const std::size_t of : {0u, 1u}) {
+      QCOMPARE(counted[of].hits, std::uint64_t{4});
+      QCOMPARE(counted[of].without_op, std::uint64_t{3});
+    }
+    QCOMPARE(counted[2].hits, std::uint64_t{1});
+    QCOMPARE(counted[2].without_op, std::uint64_t{3});
+    QCOMPARE(session.recorder.series().read(0).points.size(), std::size_t{1});
+  }
+
+  // f(n) calls itself on its line, and the innermost call alone runs an op there.
+  void ops_of_an_inner_run_of_the_line_are_not_the_outer_ones() {
+    Breakpoint log = in_line(3);
+    log.action = BreakpointAction::log;
+    log.text = "{op}";
+    std::atomic<BreakpointSession*> running{nullptr};
+    BreakpointSession session({log}, [&] {
+      while (!running) std::this_thread::yield();
+      at_line(3);
+      const LineRun outer = running.load()->recorder.at_line(capture_line());
+      const LineRun inner = running.load()->recorder.at_line(capture_line());
+      exponential(vector_of({0}));
+      running.load()->recorder.left_line(inner, false);
+      running.load()->recorder.left_line(outer, false);
+    });
+    running = &session;
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(printed, (std::vector<std::string>{"test_exp", "no op on this line"}));
+  }
+
+  void what_an_op_does_not_have_is_named_in_the_line() {
+    Breakpoint log = of_kind(BreakpointKind::op, "test_exp");
+    log.action = BreakpointAction::log;
+    log.text = "{norm(grad)}, {max(in3)}, {max(out1)}, {max(out)}";
+    BreakpointSession session({log}, [] {
+      at_line(1);
+      exponential(vector_of({0}));
+    });
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(printed, (std::vector<std::string>{"no gradient, no input 3, no output 1, 1"}));
+  }
+
+  void a_text_that_can_not_be_written_is_refused_with_its_place() {
+    const auto state_of = [](const char* text) {
+      Breakpoint log = in_line(3);
+      log.action = BreakpointAction::log;
+      log.text = text;
+      return BreakpointSession({log}, [] {}).states.at(0);
+    };
+    QVERIFY(state_of("{opp}").problem->starts_with("A log line has no {opp}: it has {op}, {record}"));
+    QCOMPARE(state_of("at {opp}").position, std::uint64_t{4});
+    QVERIFY(state_of("{max(weights)}").problem->starts_with("There is no tensor \"weights\""));
+    QCOMPARE(state_of("{op").problem, std::string("A closing brace is missing."));
+    QCOMPARE(state_of("").problem, std::string("There is no text to write."));
+    QVERIFY(!state_of("{op} {max(abs(in0))} {out.size}").problem);
   }
 
   void breakpoints_that_stay_go_on_counting() {

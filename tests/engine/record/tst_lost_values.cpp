@@ -312,12 +312,12 @@ class TestLostValues : public QObject {
     Variable w(ops::zeros({}), "w"), kept(ops::ones({}), "kept");
     const Tensor one = ops::ones({});
     for (int i = 0; i < 150'000; ++i) w.assign(ops::add(w.peek(), one));
-    const Handoffs& handoffs = session.recorder.handoffs();
-    QVERIFY(handoffs.assignments().size() < 80'000);
-    QVERIFY(handoffs.newest_forgotten() > 0);
-    QVERIFY(handoffs.assignment_of(w.peek().id()));
+    const DataFlowLog& data_flow = session.recorder.data_flow();
+    QVERIFY(data_flow.assignments().size() < 80'000);
+    QVERIFY(data_flow.newest_forgotten() > 0);
+    QVERIFY(data_flow.assignment_of(w.peek().id()));
     // What a variable still has was assigned, however long ago.
-    QVERIFY(handoffs.assignment_of(kept.peek().id()));
+    QVERIFY(data_flow.assignment_of(kept.peek().id()));
   }
 };
 

@@ -377,8 +377,8 @@ class TestReplay : public QObject {
       QCOMPARE(error.code, std::string("gone"));
       QCOMPARE(
           std::string(error.what()),
-          std::string("The value of a constant (float64 (200,)) is gone: no op made it, and it had to go "
-                      "when the recording passed its budget."));
+          std::string("The value of a constant (float64 (200,)) is gone: no op made it, and it was dropped "
+                      "when the recording exceeded its budget."));
     }
     QCOMPARE(code_of_refusal(recording.recorder, 1234567890), std::string("no_such_tensor"));
   }

@@ -180,7 +180,7 @@ class TraceFileTest : public QObject {
     QCOMPARE(pictures[0].limits, (std::vector<double>{-1, 0, 1}));
     QCOMPARE(pictures[0].counts, (std::vector<double>{3, 4}));
     QCOMPARE(pictures[1].pngs, std::vector<std::string>{"iVBORw0KGgo="});
-    const auto before = session.recorder.handoffs().assignments(), after = file->handoffs().assignments();
+    const auto before = session.recorder.data_flow().assignments(), after = file->data_flow().assignments();
     QVERIFY(before.size() >= 12);
     QCOMPARE(after.size(), before.size());
     for (std::size_t i = 0; i < before.size(); ++i) {
@@ -189,8 +189,8 @@ class TraceFileTest : public QObject {
       QCOMPARE(after[i].variable, before[i].variable);
       QCOMPARE(location_of(after[i].location).line, location_of(before[i].location).line);
     }
-    QCOMPARE(file->handoffs().departures().size(), session.recorder.handoffs().departures().size());
-    QCOMPARE(file->handoffs().newest_playback(), session.recorder.handoffs().newest_playback());
+    QCOMPARE(file->data_flow().external_reads().size(), session.recorder.data_flow().external_reads().size());
+    QCOMPARE(file->data_flow().newest_playback(), session.recorder.data_flow().newest_playback());
   }
 
   void memory_is_told_as_it_was_when_the_file_was_saved() {
@@ -239,7 +239,7 @@ class TraceFileTest : public QObject {
     QCOMPARE(kept->mean, session.recorder.values().statistics_of_dropped(first)->mean);
     QCOMPARE(kept->histogram, session.recorder.values().statistics_of_dropped(first)->histogram);
     QCOMPARE(file->values().leaves_dropped(), session.recorder.values().leaves_dropped());
-    EXPECT_ERROR(ValueError, find_value(*file, first), "had to go");
+    EXPECT_ERROR(ValueError, find_value(*file, first), "was dropped");
   }
 
   void a_long_trace_is_read_by_page() {

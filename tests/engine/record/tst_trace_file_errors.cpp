@@ -120,7 +120,7 @@ class TraceFileErrorsTest : public QObject {
     const std::string nowhere = session.path("nowhere/run.tapetrace");
     EXPECT_ERROR(TraceFileError, to(nowhere), "saved as " + nowhere + ": No such file or directory.");
     EXPECT_ERROR(TraceFileError, to(session.folder.path().toStdString()), "that is a folder");
-    EXPECT_ERROR(TraceFileError, to(""), "that is no file's name");
+    EXPECT_ERROR(TraceFileError, to(""), "that is not a file name");
     EXPECT_ERROR(TraceFileError, to("/proc/run.tapetrace"), "saved as /proc/run.tapetrace: ");
   }
 
@@ -154,8 +154,9 @@ class TraceFileErrorsTest : public QObject {
     std::ofstream(other) << "";
     EXPECT_ERROR(TraceFileError, open(), "it is empty");
     std::ofstream(other) << "a notebook, perhaps, with some text in it";
-    EXPECT_ERROR(TraceFileError, open(), "it is no trace file");
-    EXPECT_ERROR(TraceFileError, trace_file::open(session.folder.path().toStdString()), "it is no file");
+    EXPECT_ERROR(TraceFileError, open(), "it is not a trace file");
+    EXPECT_ERROR(TraceFileError, trace_file::open(session.folder.path().toStdString()),
+                 "it is not a regular file");
     const auto changed = [&](const char* sql) {
       std::filesystem::copy_file(session.path(), other, std::filesystem::copy_options::overwrite_existing);
       auto database = trace_file::Database::create(other);
@@ -166,9 +167,9 @@ class TraceFileErrorsTest : public QObject {
     EXPECT_ERROR(TraceFileError, open(),
                  "it has version 7 of the format, this program reads versions 1 to 2");
     changed("PRAGMA application_id=7");
-    EXPECT_ERROR(TraceFileError, open(), "it is a database, but no trace file");
+    EXPECT_ERROR(TraceFileError, open(), "it is a database, but not a trace file");
     changed("CREATE VIEW other AS SELECT 1");
-    EXPECT_ERROR(TraceFileError, open(), "it has a view that no trace file has");
+    EXPECT_ERROR(TraceFileError, open(), "it has an unexpected view");
     changed("DELETE FROM pages WHERE section = 'notebook'");
     EXPECT_ERROR(TraceFileError, open(), "it has other pages than were written");
     changed("UPDATE about SET value = 3 WHERE name = 'newest_record'");
@@ -178,7 +179,7 @@ class TraceFileErrorsTest : public QObject {
     std::filesystem::resize_file(other, size - 1000);
     EXPECT_ERROR(
         TraceFileError, open(),
-        "it is cut off: it has " + std::to_string(size - 1000) + " bytes of " + std::to_string(size));
+        "it is truncated: it has " + std::to_string(size - 1000) + " bytes of " + std::to_string(size));
   }
 
   void a_damaged_page_is_told_of_by_its_records() {

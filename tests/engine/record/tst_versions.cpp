@@ -97,8 +97,8 @@ class VersionsTest : public QObject {
     // By what it was made of, too, and as that.
     QCOMPARE(versions.held(15).id(), std::uint64_t{15});
     QVERIFY(!versions.held(11));
-    versions.let_go(2, released);  // of a generation
-    versions.let_go(1, released);
+    versions.release_newest(2, released);  // of a generation
+    versions.release_newest(1, released);
     QVERIFY(versions.held(14) && !versions.held(16) && !versions.held(15));
     versions.variable_gone(1, released);
     QVERIFY(versions.held(10));
@@ -163,7 +163,7 @@ class VersionsTest : public QObject {
     QCOMPARE(versions.ids(), (std::vector<std::uint64_t>{2, 12, 192}));
     QCOMPARE(versions.held(11).id(), std::uint64_t{11});
     QCOMPARE(versions.bytes(), 3 * bytes_of_one());
-    versions.let_go(2, released);
+    versions.release_newest(2, released);
     QVERIFY(!versions.held(12) && !versions.held(11));
     versions.clear(released);
     QCOMPARE(versions.bytes(), std::uint64_t{0});

@@ -1,4 +1,4 @@
-// What the tests of tapes share.
+// Shared by the tests of tapes.
 #pragma once
 
 #include <array>

@@ -77,7 +77,7 @@ class TestTape : public QObject {
     EXPECT_ERROR(FailedPreconditionError, (tape.stop(), 0), "the tape is not active");
     tape.start();
     QVERIFY(tape.active());
-    EXPECT_ERROR(FailedPreconditionError, (tape.start(), 0), "the tape is active already");
+    EXPECT_ERROR(FailedPreconditionError, (tape.start(), 0), "the tape is already active");
     tape.stop();
     QVERIFY(!tape.active());
   }

@@ -158,7 +158,8 @@ class TestTensor : public QObject {
     QCOMPARE(to_string(device_from_name("/job:localhost/replica:0/task:0/device:CPU:0")), "/cpu:0");
     for (const char* name :
          {"", "tpu:0", "/cpu:", "/cpu:x", "/cpu:0x", "cpu:-1", "cpu:256", "cpu0", "/a/cpu:0"})
-      EXPECT_ERROR(InvalidArgumentError, device_from_name(name), std::string("'") + name + "' is no device");
+      EXPECT_ERROR(InvalidArgumentError, device_from_name(name),
+                   std::string("'") + name + "' is not a device");
   }
 
   void a_tensor_on_a_gpu_that_is_not_there_is_refused() {

@@ -1,4 +1,4 @@
-"""Checkpoints in folders: which is the latest, which stay, what stands in them, and variables saved by name."""
+"""Checkpoints in folders: which is the latest, which stay, their contents, and variables saved by name."""
 import os
 import pathlib
 import tempfile
@@ -178,7 +178,7 @@ class State(InFolder):
         saver = tf.train.Checkpoint(v=tf.Variable(1.))
         for call in (saver.save, saver.restore, saver.write, tf.train.latest_checkpoint, tf.train.list_variables,
                      tfe.Saver([saver.v]).save, lambda path: tf.train.CheckpointManager(saver, path, 1)):
-            with self.assertRaisesRegex(TypeError, "a checkpoint's path is 3.5; needs a text, bytes or a pathlib.Path"):
+            with self.assertRaisesRegex(TypeError, "a checkpoint's path is 3.5; needs a str, bytes or a pathlib.Path"):
                 call(3.5)
         path = pathlib.Path(self.folder) / "x"
         self.assertEqual(saver.save(path), str(path) + "-1")

@@ -325,7 +325,7 @@ class Stages(unittest.TestCase):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, words):
                 call()
         self.assertRaisesRegex(TypeError, "batch: batch_size is 2.5", dataset.batch, 2.5)
-        self.assertRaisesRegex(TypeError, "map: 5 is no function", dataset.map, 5)
+        self.assertRaisesRegex(TypeError, "map: 5 is not a function", dataset.map, 5)
         self.assertRaisesRegex(TypeError, "apply: transformation_func returned 3", dataset.apply, lambda d: 3)
         self.assertRaisesRegex(TypeError, "zip: the argument is a list", Dataset.zip, [dataset])
 

@@ -359,7 +359,7 @@ class Threads(unittest.TestCase):
         """
         status, output, errors = run_alone(program)
         self.assertEqual((status, errors), (0, ""))
-        self.assertEqual(output, "an iterator with threads of its own was begun before the pro\n9\n0\n99\n")
+        self.assertEqual(output, "an iterator with its own threads was created before the proc\n9\n0\n99\n")
 
 
 class Memory(unittest.TestCase):

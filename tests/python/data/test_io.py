@@ -136,7 +136,7 @@ class Records(Folder):
         self.assertEqual([x.numpy() for x in tf.data.FixedLengthRecordDataset(packed, 3, 4, 1, compression_type="GZIP")],
                          [b"abc", b"def"])
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
-                                    "10 bytes behind its header are no whole number of records of 4"):
+                                    "10 bytes after its header are not a whole number of records of 4"):
             list(tf.data.FixedLengthRecordDataset(path, 4, 4, 1))
 
     def test_readers_go_on_where_they_were_saved(self):
@@ -330,7 +330,7 @@ class Values(unittest.TestCase):
                          [4, 9, 6])
         self.assertEqual([int(x) for x in tf.io.decode_csv("1,2,3", [[0], [0]], select_cols=[0, 2])], [1, 3])
         for line, defaults, words in [("1", [[0], [0]], "record 0: 1 fields; 2 are expected"),
-                                      ("a", [[0]], "field 0 is no valid int32: 'a'"),
+                                      ("a", [[0]], "field 0 is not a valid int32: 'a'"),
                                       (",", [tf.int32, [0]], "field 0 is required but missing"), ('"a', [[""]], "has no end"),
                                       ("99999999999", [[0]], "does not fit in int32"),
                                       ('a"b', [[""]], "an unquoted field holds a quote")]:

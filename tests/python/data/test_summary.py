@@ -1,4 +1,4 @@
-"""tf.summary and tf.contrib.summary: what stands in TensorBoard's files, by a reader of the tests' own and by TensorBoard's."""
+"""tf.summary and tf.contrib.summary: the contents of TensorBoard's files, by the tests' own reader and by TensorBoard's."""
 import io
 import struct
 import threading
@@ -123,7 +123,7 @@ class Second(Files):
         with tf.summary.create_file_writer(self.folder).as_default(step=0):
             for data in ("one ä", ["a", b"b"], np.array([["x"], ["y"]])):
                 tf.summary.text("t", data)
-            with self.assertRaisesRegex(TypeError, "text: data holds 3; needs texts"):
+            with self.assertRaisesRegex(TypeError, "text: data holds 3; needs strings"):
                 tf.summary.text("t", [3])
         found = [value.tensor.tolist() for _, value in self.written()]
         self.assertEqual(found, ["one ä".encode(), [b"a", b"b"], [[b"x"], [b"y"]]])

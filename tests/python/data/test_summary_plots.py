@@ -41,7 +41,7 @@ class Plot(unittest.TestCase):
 
     def test_what_cannot_be_drawn_is_refused(self):
         for arguments, message in (
-                (("", [1.]), "plot: name is ''; must be a text that is not empty"),
+                (("", [1.]), "plot: name is ''; must be a non-empty string"),
                 (("f", [1., 2.], [1.]), r"plot: x has shape \(1,\) and y \(2,\); must have as many numbers"),
                 (("f", [1., 2.], [1., float("nan")]), r"plot: x\[1\] is nan; must be finite"),
                 (("f", 1.), "plot: y is one number and there is no x to draw it at"),

@@ -82,7 +82,7 @@ class Writers(Files):
     def test_folders_that_cannot_be_made_are_named(self):
         file = os.path.join(self.folder, "file")
         open(file, "w", encoding="utf-8").close()
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, f"create_file_writer: {file} is no folder"):
+        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, f"create_file_writer: {file} is not a folder"):
             tf.summary.create_file_writer(file)
         with self.assertRaisesRegex(tf.errors.OpError, "create_file_writer: .*file/inside"):
             tf.summary.create_file_writer(os.path.join(file, "inside"))

@@ -75,7 +75,7 @@ class Anywhere(unittest.TestCase):
             self.assertEqual(tf.config.experimental.get_device_policy(), policy)
             self.assertEqual(in_thread(tf.config.experimental.get_device_policy), "silent")
         tf.config.experimental.set_device_policy(None)
-        with self.assertRaisesRegex(ValueError, "'loud' is no device policy"):
+        with self.assertRaisesRegex(ValueError, "'loud' is not a device policy"):
             tf.config.experimental.set_device_policy("loud")
         with self.assertRaisesRegex(ValueError, "device_policy must be one of"):
             tfe.enable_eager_execution(device_policy=7)

@@ -62,7 +62,7 @@ class Choices(unittest.TestCase):
         for arguments, kind, pattern in (((0., functions), TypeError, "branch_index is float32"), ((0, []), ValueError, "empty"),
                                          (([0, 1], functions), (ValueError, TypeError), "branch_index"),
                                          ((0, [3]), TypeError, "needs a function"), ((0, 3), TypeError, "branch_fns is 3; needs a list"),
-                                         ((0, [(1, int), (1, int)]), ValueError, "the number 1 stands twice")):
+                                         ((0, [(1, int), (1, int)]), ValueError, "the number 1 occurs twice")):
             with self.assertRaisesRegex(kind, "switch_case: .*" + pattern):
                 tf.switch_case(*arguments)
 
@@ -91,7 +91,7 @@ class Loops(unittest.TestCase):
                 ((lambda i: True, lambda i: i, []), ValueError, "loop_vars is empty"),
                 ((lambda i: True, lambda i: i, 3), TypeError, "loop_vars is int"), ((1, 2, [3]), TypeError, "cond is 1"),
                 ((lambda x: x < 3, lambda x: x, [tf.ones([2])]), ValueError, r"the result of cond has shape \(2,\)"),
-                ((lambda i: True, lambda i: i, [1], None, 10, True, False, 1.5), TypeError, "maximum_iterations is 1.5; needs a whole")):
+                ((lambda i: True, lambda i: i, [1], None, 10, True, False, 1.5), TypeError, "maximum_iterations is 1.5; needs an integer")):
             with self.assertRaisesRegex(kind, "while_loop: .*" + pattern):
                 tf.while_loop(*arguments)
 

@@ -46,7 +46,7 @@ class Graphs(unittest.TestCase):
         for decorate in (tf.py_function(Tout=tf.int32), tf.numpy_function(Tout=tf.int32)):
             with self.assertRaisesRegex(TypeError, "_function: func is 3; needs a function"):
                 decorate(3)
-            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "no int32, the dtype in Tout"):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "cannot be converted to int32, the dtype in Tout"):
                 decorate(lambda: "text")()
         with self.assertRaisesRegex(TypeError, "py_function: func is None"):
             tf.py_function(None, [], tf.float32)
@@ -68,7 +68,7 @@ class Graphs(unittest.TestCase):
 
     def test_results_of_python_functions_are_checked(self):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
-                                    "py_function: func returned what is no int32, the dtype in Tout: .*float32"):
+                                    "py_function: the result of func cannot be converted to int32, the dtype in Tout: .*float32"):
             tf.py_function(lambda: tf.constant(1.), [], tf.int32)
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "numpy_function: func returned 1 values; Tout has 2 dtypes"):
             tf.numpy_function(lambda: [1.], [], [tf.float32, tf.float32])

@@ -35,7 +35,7 @@ class NoGradient(unittest.TestCase):
     def test_names_stop_gradient(self):
         text = self.explain(lambda x: tf.exp(tf.stop_gradient(x * 3.)))
         self.assertIn("ends at stop_gradient", text)
-        self.assertIn("lets no gradient through", text)
+        self.assertIn("blocks the gradient", text)
 
     def test_names_what_ran_outside_of_the_tape(self):
         x = tf.constant([1., 2.])

@@ -83,7 +83,7 @@ class GradientTape(unittest.TestCase):
         self.assertIsNone(tape.gradient(y, other))
         for zero in ("zero", tf.UnconnectedGradients.ZERO):
             np.testing.assert_array_equal(tape.gradient(y, other, unconnected_gradients=zero).numpy(), [[0]])
-        with self.assertRaisesRegex(ValueError, "unconnected_gradients is 'maybe'; it is 'none' or 'zero'"):
+        with self.assertRaisesRegex(ValueError, "unconnected_gradients is 'maybe'; must be 'none' or 'zero'"):
             tape.gradient(y, x, unconnected_gradients="maybe")
 
     def test_a_variable_as_a_target_is_watched_as_if_it_had_been_read(self):

@@ -98,7 +98,7 @@ class LBFGS(unittest.TestCase):
         self.assertEqual(x.numpy().tolist(), [1.0])
 
     def test_bad_arguments_are_named(self):
-        with self.assertRaisesRegex(ValueError, "line_search is 'armijo'; it is None or 'strong_wolfe'"):
+        with self.assertRaisesRegex(ValueError, "line_search is 'armijo'; must be None or 'strong_wolfe'"):
             tf.train.LBFGS(line_search="armijo")
         with self.assertRaisesRegex(ValueError, "c1 is 0.9 and c2 is 0.1"):
             tf.train.LBFGS(line_search="strong_wolfe", c1=0.9, c2=0.1)

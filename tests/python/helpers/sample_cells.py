@@ -25,7 +25,7 @@ class Run:
         self.names, self.printed, self.values, self.figures, self.curves = {"__name__": "__main__"}, {}, {}, {}, {}
 
     def titles(self, cell):
-        """The titles of a cell's figures: what stands over all of its axes, or over each."""
+        """The titles of a cell's figures: those above all of its axes, or above each."""
         return [figure._suptitle.get_text() if figure._suptitle else "; ".join(axis.get_title() for axis in figure.axes)
                 for figure in self.figures[cell]]
 

@@ -1,4 +1,4 @@
-"""For the tests of summaries: a folder of event files with what stands in them, and a PNG's pixels."""
+"""For the tests of summaries: a folder of event files and their contents, and a PNG's pixels."""
 import struct
 import tempfile
 import unittest

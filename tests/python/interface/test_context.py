@@ -27,7 +27,7 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "toaster"):
             with tf.device("/toaster:0"):
                 self.fail("entered")
-        with self.assertRaisesRegex(TypeError, "^device: name is 3; needs a text"):
+        with self.assertRaisesRegex(TypeError, "^device: name is 3; needs a string"):
             with tf.device(3):
                 self.fail("entered")
 
@@ -123,7 +123,7 @@ class Settings(unittest.TestCase):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "^Variable: name is .*, which holds what no text"):
                 tf.Variable(1., name=name)
         for name in ("", "/", "a\0b", "\ud800", 3, None):
-            with self.assertRaisesRegex(ValueError, f"^name_scope: {re.escape(repr(name))} is no name"):
+            with self.assertRaisesRegex(ValueError, f"^name_scope: {re.escape(repr(name))} is not a name"):
                 with tf.name_scope(name):
                     self.fail("entered")
 

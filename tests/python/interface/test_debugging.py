@@ -78,7 +78,7 @@ class Properties(unittest.TestCase):
         for check in (tf.assert_rank, tf.assert_rank_at_least, lambda x, rank: tf.assert_rank_in(x, [1, rank])):
             with self.assertRaisesRegex(ValueError, r"rank has shape \(1,\); Rank must be a scalar"):
                 check(x, [1])
-            with self.assertRaisesRegex(TypeError, "rank is float32, no integer; must be of type <dtype: 'int32'>"):
+            with self.assertRaisesRegex(TypeError, "rank is float32, not an integer; must be of type <dtype: 'int32'>"):
                 check(x, .5)
 
     def test_shapes_with_symbols(self):

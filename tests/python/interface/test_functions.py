@@ -71,7 +71,7 @@ class CallErrors(unittest.TestCase):
     def test_wrong_arguments_are_named(self):
         a = tf.constant(matrix)
         for action, pattern in (
-                (lambda: tf.matmul(a), r"matmul\(\) misses argument 'b'; it takes \(a, b, transpose_a=False"),
+                (lambda: tf.matmul(a), r"matmul\(\) is missing argument 'b'; it takes \(a, b, transpose_a=False"),
                 (lambda: tf.matmul(a, a, transpose_c=True), r"matmul\(\) has no argument 'transpose_c'; it takes \(a, b"),
                 (lambda: tf.matmul(a, a, a=a), r"matmul\(\) got several values for argument 'a'"),
                 (lambda: tf.reduce_sum(a, axis=0, reduction_indices=0), "several values"),

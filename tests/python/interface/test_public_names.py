@@ -16,7 +16,7 @@ PACKAGE = pathlib.Path(tf.__file__).parent
 
 
 def found(path):
-    """What stands under tf.<path>."""
+    """The object under tf.<path>."""
     value = tf
     for name in path.split("."):
         value = getattr(value, name)

@@ -1,4 +1,4 @@
-"""The registry's row is an op's Python function: one that is written in Python, and stands in front of it, does what a row cannot say."""
+"""The registry's row is an op's Python function: a function written in Python replaces it only for what a row cannot say."""
 import inspect
 import types
 import unittest
@@ -10,7 +10,7 @@ from tapedeck._core import public
 # What each does that its row does not. Other names, TensorFlow 1's and arguments that change nothing are no reason: the row has them.
 REASONS = {
     "range": "the dtype is the widest of its arguments'",
-    "space_to_batch_nd": "pairs, and arrays of whole numbers", "batch_to_space_nd": "pairs, and arrays of whole numbers",
+    "space_to_batch_nd": "pairs, and arrays of integers", "batch_to_space_nd": "pairs, and arrays of integers",
     "linalg.einsum": "inputs come one by one", "losses.mean_squared_error": "weights, scope and reduction",
     "nn.conv2d": "paddings in pairs, and defaults for None", "nn.conv2d_backprop_input": "paddings in pairs, and defaults for None",
     "nn.conv2d_backprop_filter": "paddings in pairs, and defaults for None",
@@ -19,8 +19,8 @@ REASONS = {
     "nn.depthwise_conv2d_backprop_filter": "paddings in pairs, and defaults for None",
     "nn.max_pool": "volumes and rows, too", "nn.avg_pool": "volumes and rows, too",
     "nn.max_pool2d": "paddings in pairs, and defaults for None", "nn.avg_pool2d": "paddings in pairs, and defaults for None",
-    "nn.swish": "beta may be a tensor", "nn.leaky_relu": "whole numbers become float32",
-    "nn.moments": "`name` may stand where keepdims does", "nn.in_top_k": "either order of its first two arguments",
+    "nn.swish": "beta may be a tensor", "nn.leaky_relu": "integers become float32",
+    "nn.moments": "`name` may be in the place of keepdims", "nn.in_top_k": "either order of its first two arguments",
     "nn.softmax_cross_entropy_with_logits": "labels are cast to the dtype of logits",
     "random.uniform": "limits may be tensors", "random.normal": "mean and stddev may be tensors",
     "random.truncated_normal": "mean and stddev may be tensors",

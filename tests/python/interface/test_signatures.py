@@ -1,10 +1,10 @@
-"""Functions stand under TensorFlow's names, those of its second and its first generation, and take their arguments in its order."""
+"""Functions have TensorFlow's names, those of its second and its first generation, and take their arguments in its order."""
 import inspect
 import unittest
 
 import tapedeck as tf
 
-# TensorFlow 2's functions as it declares them; `name` is left out, `?` stands for a default that means nothing here. Defaults
+# TensorFlow 2's functions as it declares them; `name` is left out, `?` is a default that has no meaning here. Defaults
 # that mean the same there and here, such as None and the last axis, are in _SAME.
 _TABLE = """
 zeros(shape,dtype=F32) ones(shape,dtype=F32) zeros_like(input,dtype=None) ones_like(input,dtype=None) fill(dims,value)
@@ -164,18 +164,20 @@ random.Generator.skip(self,delta) random.Generator.split(self,count=1) random.Ge
 random.Generator.uniform(self,shape,minval=0,maxval=None,dtype=F32) random.Generator.normal(self,shape,mean=0.0,stddev=1.0,dtype=F32)
 random.Generator.truncated_normal(self,shape,mean=0.0,stddev=1.0,dtype=F32) random.Generator.uniform_full_int(self,shape,dtype=?)
 random.Generator.binomial(self,shape,counts,probs,dtype=I32) nest.map_structure(func)
-nest.assert_same_structure(nest1,nest2,check_types=True,expand_composites=False) multinomial(logits,num_samples,seed=None,name=None,output_dtype=?)
-random_poisson(lam,shape,dtype=F32,seed=None) setdiff1d(x,y,index_dtype=I32) math.erfcinv(x) shape_n(input,out_type=I32)
-broadcast_static_shape(shape_x,shape_y) scatter_update(ref,indices,updates,use_locking=True) scatter_sub(ref,indices,updates,use_locking=False)
+nest.assert_same_structure(nest1,nest2,check_types=True,expand_composites=False)
+multinomial(logits,num_samples,seed=None,name=None,output_dtype=?) random_poisson(lam,shape,dtype=F32,seed=None)
+setdiff1d(x,y,index_dtype=I32) math.erfcinv(x) shape_n(input,out_type=I32) broadcast_static_shape(shape_x,shape_y)
+scatter_update(ref,indices,updates,use_locking=True) scatter_sub(ref,indices,updates,use_locking=False)
 scatter_mul(ref,indices,updates,use_locking=False) scatter_div(ref,indices,updates,use_locking=False)
 scatter_nd_add(ref,indices,updates,use_locking=False) scatter_nd_sub(ref,indices,updates,use_locking=False)
-clip_by_global_norm(t_list,clip_norm,use_norm=None) scalar_mul(scalar,x) div(x,y) segment_mean(data,segment_ids) segment_prod(data,segment_ids)
-unsorted_segment_mean(data,segment_ids,num_segments) unsorted_segment_sqrt_n(data,segment_ids,num_segments)
+clip_by_global_norm(t_list,clip_norm,use_norm=None) scalar_mul(scalar,x) div(x,y) segment_mean(data,segment_ids)
+segment_prod(data,segment_ids) unsorted_segment_mean(data,segment_ids,num_segments) unsorted_segment_sqrt_n(data,segment_ids,num_segments)
 debugging.assert_less(x,y,message=None,summarize=None) debugging.assert_positive(x,message=None,summarize=None)
-debugging.assert_rank_at_least(x,rank,message=None) debugging.assert_rank_in(x,ranks,message=None) debugging.Assert(condition,data,summarize=None)
-verify_tensor_all_finite(t=None,msg=None,name=None,x=None,message=None) initializers.TruncatedNormal(mean=0.0,stddev=0.05,seed=None)
-initializers.HeNormal(seed=None) initializers.LecunUniform(seed=None) initializers.Identity(gain=1.0) initializers.get(identifier)
-zeros_initializer(dtype=F32) constant_initializer(value=0.0) glorot_uniform_initializer(seed=None,dtype=F32)
+debugging.assert_rank_at_least(x,rank,message=None) debugging.assert_rank_in(x,ranks,message=None)
+debugging.Assert(condition,data,summarize=None) verify_tensor_all_finite(t=None,msg=None,name=None,x=None,message=None)
+initializers.TruncatedNormal(mean=0.0,stddev=0.05,seed=None) initializers.HeNormal(seed=None) initializers.LecunUniform(seed=None)
+initializers.Identity(gain=1.0) initializers.get(identifier) zeros_initializer(dtype=F32) constant_initializer(value=0.0)
+glorot_uniform_initializer(seed=None,dtype=F32)
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,

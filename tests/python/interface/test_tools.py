@@ -150,7 +150,7 @@ class Files(unittest.TestCase):
         lists = ([pattern], {pattern}, np.array([pattern]), iter([pattern]))
         for given in (pattern, pattern.encode(), tf.constant(pattern), *lists):
             self.assertEqual([os.fsdecode(path) for path in tf.gfile.Glob(given)], both, given)
-        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "glob: 3 is no path"):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "glob: 3 is not a path"):
             tf.gfile.Glob(3)
         with self.assertRaises(tf.errors.AlreadyExistsError):
             tf.io.gfile.copy(self.path("deep", "b"), self.path("deep", "a"))

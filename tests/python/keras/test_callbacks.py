@@ -1,4 +1,4 @@
-"""Callbacks are told what happens in their order, and change what they say they change; progress bars are lines that fit."""
+"""Callbacks are called in order and change what they say they change; progress bars are lines that fit."""
 import io
 import math
 import os

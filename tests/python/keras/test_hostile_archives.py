@@ -72,7 +72,7 @@ class Lists(unittest.TestCase):
                 (b"\x80\x03cposix\nsystem\nX\x02\x00\x00\x00ls\x85R.", "it holds posix.system, and may hold lists and numbers only"),
                 (b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.", "it holds builtins.eval"),
                 (b"\x80\x03cnumpy.core.multiarray\nscalar\n.", "it holds numpy.core.multiarray.scalar"),
-                (b"\x80\x04]\x8c\x04eval\x93.", "the name of a class is no text"),
+                (b"\x80\x04]\x8c\x04eval\x93.", "the name of a class is not a string"),
                 (b"\x80\x03cnumpy\nndarray\nK\x05\x85R.", "it holds ndarray with 1 arguments"),
                 (b"\x80\x03cnumpy\nndarray\n)\x81.", r"byte \d+ is an instruction of pickle \(b'\\x81'\) that lists of numbers do not"),
                 (b"\x80\x03cnumpy\nndarray\n}b.", r"b'}'"), (b"\x80\x02(inumpy\nndarray\n.", r"b'i'"),
@@ -93,7 +93,7 @@ class Lists(unittest.TestCase):
             self.check(data, pattern)
 
     def test_an_array_of_anything_else_is_refused(self):
-        for rows, pattern in ((b"]K\x05a", "an element is a int, no list"), (b"]]Naa", "a list holds a NoneType"),
+        for rows, pattern in ((b"]K\x05a", "an element is a int, not a list"), (b"]]Naa", "a list holds a NoneType"),
                               (b"]]]aa", "a list holds a list"), (b"]" + EMPTY + b"a", "an element is a array"),
                               (b"]]cnumpy\nndarray\naa", "a list holds a _Name"), (b"](K\x01ta", "an element is a tuple"),
                               (b"]]X\x01\x00\x00\x00xaa", "a list holds a str"), (b"N", "no shape and list"),
@@ -103,8 +103,8 @@ class Lists(unittest.TestCase):
         self.check(pickled(shape=b"J\xff\xff\xff\xff\x85"), "says 1 lists")
         self.check(pickled(shape=b"N"), "no shape and list")
         self.check(pickled(), "says 2 lists; it holds 1", 2)
-        self.check(b"\x80\x03]q\x00h\x00a.", "it is a list, no array")
-        self.check(b"\x80\x03" + EMPTY + b".", "it is a array, no array")
+        self.check(b"\x80\x03]q\x00h\x00a.", "it is a list, not an array")
+        self.check(b"\x80\x03" + EMPTY + b".", "it is a array, not an array")
 
     def test_sizes_are_compared_with_the_file_before_memory_is_asked_for(self):
         for data, pattern in (
@@ -118,7 +118,7 @@ class Lists(unittest.TestCase):
                 (b"\x80\x09", "a pickle of version 9"), (b"", "ends within an instruction"),
                 (b"c" + b"a" * 10**6, "begins no class's name")):
             self.check(data, pattern)
-        self.check(b"\x80\x03]r\xff\xff\xff\x7f.", "it is a list, no array")  # a place far away takes no memory
+        self.check(b"\x80\x03]r\xff\xff\xff\x7f.", "it is a list, not an array")  # a place far away takes no memory
         many = pickled(b"](" + b"](" + b"K\x01" * 500 + b"eq\x01" + b"h\x01" * 999 + b"e", b"M\xe8\x03\x85")
         self.check(many, "repeat each other", 1000)
         self.check(pickled(), "at most 1048576 are read", 2**40)
@@ -196,7 +196,7 @@ class Archives(unittest.TestCase):
                 (b"\x93NUMPY\x01\x00\x10\x27" + b"(" * 10_000, "its header is none"), (npy(b"", "'|O'", "(1, 1)"), "they have one axis"),
                 (npy(pickled(), shape="(1099511627776,)"), "at most 1048576 are read"),
                 (npy(b"\x02", "'|b1'"), "a bool is neither 0 nor 1"),
-                (npy(b"\xff" * 4, "'<U1'"), "a text holds what is no letter")):
+                (npy(b"\xff" * 4, "'<U1'"), "a string holds an invalid code point")):
             self.check(data, pattern)
         self.check(npy(bytes(8), "'<f8'"), "compressed by method 12", zipfile.ZIP_BZIP2)
         self.check(npy(bytes(8), "'<f8'"), "compressed by method 14", zipfile.ZIP_LZMA)
@@ -246,8 +246,8 @@ class Archives(unittest.TestCase):
 
     def test_folders_and_pipes_are_no_archives(self):
         os.mkfifo(self.path)
-        self.assertRaisesRegex(ValueError, f"{self.path}: is no file", Archive, self.path)
-        self.assertRaisesRegex(ValueError, "is no file", Archive, os.path.dirname(self.path))
+        self.assertRaisesRegex(ValueError, f"{self.path}: is not a file", Archive, self.path)
+        self.assertRaisesRegex(ValueError, "is not a file", Archive, os.path.dirname(self.path))
         self.assertRaises(FileNotFoundError, Archive, self.path + ".not")
 
     def test_weights_are_read_with_the_same_care(self):

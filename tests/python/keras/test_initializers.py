@@ -135,11 +135,11 @@ class Initializers(unittest.TestCase):
                 call()
         for call, pattern in ((lambda: tf.initializers.he_normal(dtype=tf.int32)([3, 3]), "HeNormal: dtype is int32; needs a floating"),
                               (lambda: tf.initializers.GlorotUniform(dtype=tf.int32)([3, 3]), "GlorotUniform: dtype is int32"),
-                              (lambda: tf.initializers.GlorotUniform()([None, 3]), r"GlorotUniform: shape is \[None, 3\]; needs whole"),
+                              (lambda: tf.initializers.GlorotUniform()([None, 3]), r"GlorotUniform: shape is \[None, 3\]; needs integers"),
                               (lambda: tf.initializers.Orthogonal()([2.5, 3]), r"Orthogonal: shape is \[2.5, 3\]"),
                               (lambda: tf.initializers.Zeros()([3], []), r"\[\] is not one of bool"),
                               (lambda: tf.initializers.RandomNormal(seed=1.5)([3]),
-                               "RandomNormal: seed is 1.5; needs a whole number or None")):
+                               "RandomNormal: seed is 1.5; needs an integer or None")):
             with self.assertRaisesRegex(TypeError, pattern):
                 call()
 

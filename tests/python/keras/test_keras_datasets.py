@@ -99,7 +99,7 @@ class Files(Folder):
         self.assertEqual((x.shape, y.shape, x_test.shape), ((15, 32, 32, 3), (15, 1), (3, 32, 32, 3)))
         np.testing.assert_array_equal(x[1, 0, :, 2], rows[1, 1 + 2048:1 + 2048 + 32])
         rows[:, :50].tofile(self.path("cifar-10-batches-bin/test_batch.bin"))
-        self.assertRaisesRegex(ValueError, "150 bytes are no whole number of rows of 3073", datasets.cifar10.load_data)
+        self.assertRaisesRegex(ValueError, "150 bytes are not a whole number of rows of 3073", datasets.cifar10.load_data)
 
     def test_mnist_takes_keras_file(self):
         x = np.zeros((2, 28, 28), np.uint8)

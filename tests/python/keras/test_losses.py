@@ -156,7 +156,7 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError,
                                     r"y_true \(3,\) and y_pred \(4, 3\); y_true needs the shape of y_pred without axis 1"):
             losses.sparse_categorical_crossentropy([0, 1, 2], np.ones((4, 3)))
-        with self.assertRaisesRegex(ValueError, "axis is True; needs a whole number"):
+        with self.assertRaisesRegex(ValueError, "axis is True; needs an integer"):
             losses.categorical_crossentropy(np.ones((4, 3)), np.ones((4, 3)), axis=True)
         with self.assertRaisesRegex(ValueError, "scalars"):
             losses.categorical_crossentropy(1., 1.)

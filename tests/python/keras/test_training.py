@@ -411,7 +411,7 @@ class Fit(unittest.TestCase):
                 (ValueError, "Data cardinality is ambiguous. .* x: 96, y: 95", lambda: model.fit(X, Y[:95])),
                 (ValueError, "x is None", lambda: model.fit()),
                 (ValueError, "`y` argument is not supported", lambda: model.fit(iter([]), Y)),
-                (ValueError, "no outputs of the model", lambda: model.fit(X, {"nobody": Y}, verbose=0)),
+                (ValueError, "not outputs of the model", lambda: model.fit(X, {"nobody": Y}, verbose=0)),
                 (TypeError, "unexpected keyword argument 'lose'", lambda: model.compile("sgd", lose="mse")),
                 (ValueError, "nobody", lambda: model.compile("nobody")),
                 (TypeError, "needs arrays, tensors", lambda: model.fit(3))):

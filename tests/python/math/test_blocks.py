@@ -30,7 +30,7 @@ class Blocks(unittest.TestCase):
 
     def test_bad_arguments_are_named(self):
         for pattern, call in (
-                (r"space_to_batch_nd: input \(1, 3\) with paddings \[0, 0\] is no multiple of block_shape \[2\]",
+                (r"space_to_batch_nd: input \(1, 3\) with paddings \[0, 0\] is not a multiple of block_shape \[2\]",
                  lambda: tf.space_to_batch(np.ones((1, 3)), [2], [[0, 0]])),
                 (r"block_shape is \[0\]; needs extents of at least 1", lambda: tf.space_to_batch(np.ones((1, 3)), [0], [[0, 0]])),
                 (r"paddings is \[-1, 0\]; none may be negative", lambda: tf.space_to_batch(np.ones((1, 3)), [1], [[-1, 0]])),
@@ -39,7 +39,7 @@ class Blocks(unittest.TestCase):
                  lambda: tf.space_to_batch(np.ones((1, 1, 1)), [2**62, 4], [[0, 0], [0, 0]])),
                 (r"batch_to_space_nd: input \(2, 3\) with block_shape \[2\] and crops \[5, 5\]",
                  lambda: tf.batch_to_space(np.ones((2, 3)), [2], [[5, 5]])),
-                (r"batch_to_space_nd: input \(3, 3\).*the batch is no multiple",
+                (r"batch_to_space_nd: input \(3, 3\).*the batch is not a multiple",
                  lambda: tf.batch_to_space(np.ones((3, 3)), [2], [[0, 0]]))):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()

@@ -230,9 +230,9 @@ class Operators(unittest.TestCase):
 
     def test_bits_of_real_numbers_are_refused(self):
         for action in (lambda x: x & 1, lambda x: 1 | x, lambda x: x ^ x, lambda x: ~x):
-            with self.assertRaisesRegex(TypeError, "float32; it needs bools or whole numbers"):
+            with self.assertRaisesRegex(TypeError, "float32; it needs bools or integers"):
                 action(tf.constant([1.]))
-        with self.assertRaisesRegex(TypeError, "left_shift: x is float32; needs a whole-number dtype"):
+        with self.assertRaisesRegex(TypeError, "left_shift: x is float32; needs an integer dtype"):
             tf.constant([1.]) << tf.constant([1.])
 
 

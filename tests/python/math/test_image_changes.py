@@ -129,7 +129,7 @@ class FirstGeneration(unittest.TestCase):
         self.assertEqual(tf.image.resize_images(np.zeros([2, 2, 1], np.uint8), [2, 2]).dtype, tf.uint8)
 
     def test_other_methods_are_refused(self):
-        with self.assertRaisesRegex(tf.errors.UnimplementedError, "method is 'lanczos3'; there are 'bilinear'"):
+        with self.assertRaisesRegex(tf.errors.UnimplementedError, "method is 'lanczos3'; must be one of 'bilinear'"):
             self.resized(2, "lanczos3")
 
 

@@ -277,7 +277,7 @@ class Generators(unittest.TestCase):
         for call, kind, pattern in (
                 (lambda: tf.random.Generator(3), TypeError, "Generator: copy_from is 3"),
                 (lambda: tf.random.Generator.from_state([1, 2, 3]), ValueError, r"from_state: state has shape \(3,\)"),
-                (lambda: tf.random.Generator.from_seed(1.5), TypeError, "from_seed: seed: 1.5 is no integer; called with seed: 1.5$"),
+                (lambda: tf.random.Generator.from_seed(1.5), TypeError, "from_seed: seed: 1.5 is not an integer; called with seed: 1.5$"),
                 (lambda: tf.random.Generator.from_seed(1, "dice"), ValueError, "from_seed: alg is 'dice'; must be"),
                 (lambda: generator.reset([.5, 1.]), ValueError, r"reset: state has shape \(2,\) and dtype float64"),
                 (lambda: generator.split(-1), ValueError, "split: count is -1"),
@@ -286,7 +286,7 @@ class Generators(unittest.TestCase):
                 (lambda: generator.skip(.5), TypeError, "skip: .* delta: 0.5"),
                 (lambda: tf.random.set_global_generator(3), TypeError, "set_global_generator: generator is 3"),
                 (lambda: tf.random.set_seed(1.5), TypeError, "set_seed: .* seed: 1.5"),
-                (lambda: tf.random.set_seed(2**64), ValueError, "set_seed: seed is 18446744073709551616; needs a whole number of 64 bits")):
+                (lambda: tf.random.set_seed(2**64), ValueError, "set_seed: seed is 18446744073709551616; needs an integer of 64 bits")):
             with self.assertRaisesRegex(kind, pattern):
                 call()
 
@@ -340,8 +340,8 @@ class Generators(unittest.TestCase):
         self.assertTrue(orders[0] == orders[1] != orders[2])
         for call, pattern in ((lambda: tf.random.split([1, 2, 3]), r"seed has shape \(3,\)"), (lambda: tf.random.split([1, 2], -1), "-1"),
                               (lambda: tf.random.split([1, 2], alg="dice"), "alg is 'dice'"),
-                              (lambda: tf.random.split([1., 2.]), "split: seed is float32; needs two whole"),
-                              (lambda: tf.random.fold_in([1, 2], .5), r"fold_in: data is float32 \(\); needs one whole")):
+                              (lambda: tf.random.split([1., 2.]), "split: seed is float32; needs two integers"),
+                              (lambda: tf.random.fold_in([1, 2], .5), r"fold_in: data is float32 \(\); needs one integer")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()
 
@@ -362,7 +362,7 @@ class Generators(unittest.TestCase):
         whole = tf.random.stateless_uniform([2000], [1, 2], None, None, tf.int64).numpy()
         self.assertTrue(whole.min() < -2**62 and whole.max() > 2**62)
         self.assertFalse(np.array_equal(tf.random.normal([3]).numpy(), tf.random.normal([3]).numpy()))
-        with self.assertRaisesRegex(ValueError, "two whole numbers"):
+        with self.assertRaisesRegex(ValueError, "two integers"):
             tf.random.stateless_uniform([3], 5)
 
 

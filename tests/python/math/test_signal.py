@@ -29,7 +29,7 @@ class Transforms(unittest.TestCase):
             np.testing.assert_allclose(tf.signal.fft(line).numpy(), np.fft.fft(line) if count else line, rtol=1e-10, atol=1e-11)
 
     def test_lines_of_any_number_and_extent(self):
-        """Several lines are transformed at once: each is what it is alone, to the last bit, whatever stands beside it."""
+        """Several lines are transformed at once: each is what it is alone, to the last bit, whatever the others are."""
         for lines in (1, 2, 3, 5, 7, 16, 37):
             for count in (1, 2, 3, 4, 6, 8, 12, 20, 35, 49, 97, 256, 343, 1000):
                 values = random.normal(size=(lines, count)) + 1j * random.normal(size=(lines, count))

@@ -44,7 +44,7 @@ class SparseTensors(unittest.TestCase):
                                       (([0], [1.], [1]), ValueError, r"indices \(1,\), values \(1,\) and dense_shape \(1,\)")):
             with self.assertRaisesRegex(kind, text):
                 tf.SparseTensor(*arguments)
-        with self.assertRaisesRegex(ValueError, "a place stands twice"):
+        with self.assertRaisesRegex(ValueError, "an index occurs twice"):
             tf.sparse.to_dense(tf.SparseTensor([[1], [1]], [1., 2.], [3]))
         with self.assertRaisesRegex(TypeError, "sp_input is a int"):
             tf.sparse.to_dense(3)

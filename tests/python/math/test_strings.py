@@ -240,7 +240,7 @@ class Functions(unittest.TestCase):
             self.assertEqual(got.dtype, dtype)
             np.testing.assert_array_equal(got, np.array([dtype.as_numpy_dtype(float(t) if dtype.is_floating else int(t)) for t in texts]))
         for text, dtype in (("x", tf.float32), ("", tf.float32), ("1.5", tf.int32), ("9" * 18, tf.int32), ("1 2", tf.float64)):
-            with self.assertRaisesRegex(ValueError, f"string_to_number: b'{text}' is no {dtype.name}"):
+            with self.assertRaisesRegex(ValueError, f"string_to_number: b'{text}' is not a valid {dtype.name}"):
                 tf.strings.to_number(text, dtype)
         with self.assertRaisesRegex(ValueError, "scientific and shortest are both True"):
             tf.as_string(1., scientific=True, shortest=True)
@@ -253,7 +253,7 @@ class Functions(unittest.TestCase):
                 self.assertEqual(got, letters if pad else letters.rstrip(b"="))
                 self.assertEqual(tf.io.decode_base64(got).numpy(), text)
         for wrong in ("a", "a+b=", "ab=c"):
-            with self.assertRaisesRegex(ValueError, "is no base64"):
+            with self.assertRaisesRegex(ValueError, "is not base64"):
                 tf.io.decode_base64(wrong)
 
     def test_hash_buckets_are_siphash(self):

@@ -151,7 +151,7 @@ class Attachable(unittest.TestCase):
             tile = client.ask("get_tile", tensor=data["id"], reshape=None, slice=None, row=0, column=0, rows=1, columns=2,
                               row_step=1, column_step=1, cell="mean")
             self.assertEqual(struct.unpack("<2d", tile["values"]), (3., 4.))
-        # Nobody waits for who is gone.
+        # No client waits for one that has gone.
         before = self.steps()
         self.wait_for(lambda: self.steps() > before + 50, process)
         with Client(entry) as again:
@@ -307,7 +307,7 @@ class Attachable(unittest.TestCase):
         killed.kill()
         killed.wait()
         self.assertEqual(len(self.entries()), 1)
-        # A number that is taken again by a later process is told by when that started.
+        # A process id that is reused by a later process is recognised by its start time.
         os.mkdir(os.path.join(self.programs, f"{os.getpid()}-1"), 0o700)
         process = self.start(name="other.py")
         self.entry(process)
@@ -327,7 +327,7 @@ class Attachable(unittest.TestCase):
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                                 env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "TMPDIR": blocked, "TAPEDECK_DEBUG": "0"})
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("nobody can attach to this program (TAPEDECK_DEBUG=1): no folder for the debug server's socket",
+        self.assertIn("no window can attach to this program (TAPEDECK_DEBUG=1): no folder for the debug server's socket",
                       result.stderr)
 
     def test_a_program_of_tensorflow_is_told_by_its_own_file(self):

@@ -175,7 +175,7 @@ tangent = accumulator.jvp(y)
         for record in records():
             if record["kind"] == "op":
                 found.setdefault(record["line"], set()).add((record["cell"], record["file"]))
-        # the module's op stands in its own line 5
+        # the module's op is in its own line 5
         self.assertEqual(set(found), {1, 5, *range(6, 6 + len(calls))} - {6 + calls.index("Scaled()(image)")})
         self.assertEqual({place for places in found.values() for place in places}, {("calls", "")})
 

@@ -327,7 +327,7 @@ work(tf.constant(1.))
         self.assertEqual(self.names["net"].rate, .25)
         self.assertEqual((self.names["array"].dtype, self.names["array"][0]), (np.float32, 1))
         self.assertEqual(assign(self.place(0, "globals", "fixed", [0]), "3")["error"],
-                         "TypeError: the items of a tuple can not be replaced")
+                         "TypeError: the items of a tuple cannot be replaced")
         self.assertIn("LookupError", assign(self.place(0, "globals", "gone"), "3")["error"])
 
     def test_results_can_be_unfolded_until_the_program_goes_on(self):

@@ -44,7 +44,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
         found = self.the("broadcast from both sides")
         self.assertEqual((found["severity"], found["op"]), ("error", "subtract"))
         self.assertIn("(64, 1) and (64,) make (64, 64)", found["sentence"])
-        self.assertIn("4,096 pairs in place of 64", found["sentence"].replace("4096", "4,096"))
+        self.assertIn("4,096 pairs instead of 64", found["sentence"].replace("4096", "4,096"))
 
     def test_a_row_beside_a_column(self):
         program = Program()
@@ -64,7 +64,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
                 value = loss(step)
             kept[-1].assign_sub(.1 * tape.gradient(value, kept[-1]))
         found = self.the("variable made anew")
-        self.assertIn("w (4, 1) is another variable in each step", found["sentence"])
+        self.assertIn("w (4, 1) is a new variable in each step", found["sentence"])
 
     def test_a_variable_that_is_never_updated(self):
         program = Program()

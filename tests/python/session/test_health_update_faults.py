@@ -176,7 +176,7 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
         found = self.the("softmax over examples")
         self.assertEqual((found["severity"], found["op"]), ("error", "softmax"))
         self.assertIn("softmax (line", found["sentence"])
-        self.assertIn("of (60, 3) goes along axis 0, the 60 examples, where the labels name one of 3 classes on axis 1",
+        self.assertIn("of (60, 3) is along axis 0, the 60 examples, where the labels name one of 3 classes on axis 1",
                       found["sentence"])
         self.assertRegex(found["sentence"], r"3 probabilities add up to 0\.0\d+ to [0-9.]+ \(step 1\), not to 1")
 
@@ -198,8 +198,8 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
         self.attend(np.tril(np.ones([6, 6], np.float32)))
         found = self.the("inverted mask")
         self.assertEqual(found["op"], "softmax")
-        self.assertIn("each place gives weight to later places alone", found["sentence"])
-        self.assertIn("Place 0 sees 1 to 5, place 5 has none left", found["sentence"])
+        self.assertIn("each position attends to later positions only", found["sentence"])
+        self.assertIn("Position 0 sees 1 to 5; position 5 sees none", found["sentence"])
 
     def test_a_mask_of_what_comes_later(self):
         self.attend(np.triu(np.ones([6, 6], np.float32), 1))
@@ -223,7 +223,7 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
         found = self.the("labels are the inputs")
         self.assertEqual((found["severity"], found["op"]), ("note", "gather"))
         self.assertRegex(found["sentence"], r"looks up, 256 labels each at the same place in all 8 steps .*: "
-                                            "the network is asked for what it is given")
+                                            "the network is asked to return its input")
 
     def test_targets_that_are_the_next(self):
         self.predict(1)

@@ -12,6 +12,7 @@ import tapedeck as tf
 from debug_client import Client
 from tapedeck import _engine
 from tapedeck._session import frames as session_frames
+from tapedeck._session import moments
 from tapedeck.summary import curves
 
 debug = _engine.debug
@@ -84,6 +85,7 @@ class Isolation(unittest.TestCase):
         self.entry = {"endpoint": f"ipc://{folder.name}/debug", "key": secrets.token_hex(16),
                       "protocol_version": debug.PROTOCOL_VERSION}
         self.answers, self.failed = [], []
+        moments.notes.clear()  # another session's
 
     def tearDown(self):
         if debug.attached():
@@ -126,8 +128,8 @@ class Isolation(unittest.TestCase):
         debug.stop()
         return names, records, points
 
-    def evaluate(self, client, stop, code, statements=False, frame=0):
-        answer = client.ask("evaluate", stop=stop, frame=frame, code=code, statements=statements, limit_ms=None, moment=None)
+    def evaluate(self, client, stop, code, statements=False, frame=0, moment=None):
+        answer = client.ask("evaluate", stop=stop, frame=frame, code=code, statements=statements, limit_ms=None, moment=moment)
         self.answers.append((code, answer))
         return answer
 
@@ -150,6 +152,27 @@ class Isolation(unittest.TestCase):
         self.assertLessEqual(set(WATCHES) - {"1/0", "nothing there"}, worked)
         self.compare(plain, looked_at)
         self.assertNotIn("stray", curves.take_written())
+
+    def test_looking_at_variables_of_the_past_changes_nothing(self):
+        plain = self.run_program(lambda client, stop: None)
+        seen = []
+
+        def look(client, stop):
+            for code in ("w", "w.name", "w * 2.", "late.trainable_variables", "[w][0].trainable"):
+                answer = self.evaluate(client, stop, code, moment=max(1, stop - 1))
+                self.assertFalse(answer["error"], answer)
+                if code == "w":
+                    seen.append(answer["value"]["text"])
+                    held = client.ask("hold_value", place={"stop": stop, "frame": 0, "scope": "result", "name":
+                                                           str(answer["result"]), "path": [], "moment": max(1, stop - 1)})
+                    self.assertEqual(held["tensor"]["id"], answer["value"]["tensor"])
+            self.evaluate(client, stop, "with tf.GradientTape() as t:\n    y = w * w\nt.gradient(y, w)", statements=True,
+                          moment=max(1, stop - 1))
+            self.evaluate(client, stop, "w[0].assign(9.)", statements=True, moment=max(1, stop - 1))
+        looked_at = self.run_program(look, between="step_op", steps=40)
+        self.assertEqual([answer["error"] for _, answer in self.answers if answer["error"]], [])
+        self.assertGreater(len(set(seen)), 1)  # the first step's assignment is among them
+        self.compare(plain, looked_at)
 
     def test_console_lines_draw_and_count_apart_and_their_assignments_stay(self):
         plain = self.run_program(lambda client, stop: None)

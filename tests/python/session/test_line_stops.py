@@ -1,4 +1,6 @@
 """Breakpoints on lines, whatever the line runs, and conditions that ask for Python names."""
+import contextlib
+import io
 import json
 import os
 import secrets
@@ -262,6 +264,81 @@ thread.join()
         self.program.join(120)
         hits = {one["id"]: one["hits"] for one in self.client.ask("get_status")["hits"]}
         self.assertEqual((names["lines"], hits), (3, {1: 3}))
+
+    def logged(self, code, breakpoints, names=None):
+        """What log points write while the cell runs to its end, and its hits."""
+        written = io.StringIO()
+        with contextlib.redirect_stdout(written):
+            self.run_cell(code, breakpoints, names)
+            self.program.join(120)
+        hits = {one["id"]: (one["hits"], one["without_op"]) for one in self.client.ask("get_status")["hits"]}
+        self.assertEqual(self.failed, [])
+        return written.getvalue().splitlines(), hits
+
+    def test_a_log_point_that_asks_for_an_op_says_where_there_is_none(self):
+        code = """
+def double(x):
+    return x + x
+n = 0
+for i in range(3):
+    n += i
+    y = double(tf.constant([1., 4.]))
+    z = y * 2.
+"""
+        lines, hits = self.logged(code, [
+            breakpoint(1, 6, action="log", text="{op}: {max(out)} in line {line}, hit {hits}"),
+            breakpoint(2, 7, action="log", text="call: {op}"),
+            breakpoint(3, 8, action="log", text="{op}: {max(out)}"),
+            breakpoint(4, 6, action="log", text="i is 1: {op}", condition="i == 1"),
+            breakpoint(5, 6, action="point", text="largest = max(out)"),
+            breakpoint(6, 6, action="log", text="never", condition="max(out) > 0")])
+        turn = ["call: no op on this line", "multiply: 16"]
+        none = "no op on this line: no value in line 6, hit "
+        self.assertEqual(lines, [none + "1", *turn, none + "2", "i is 1: no op on this line", *turn, none + "3", *turn])
+        self.assertEqual(hits, {1: (3, 3), 2: (3, 3), 3: (3, 0), 4: (1, 1), 5: (3, 3), 6: (0, 3)})
+
+    def test_ops_of_arguments_comprehensions_and_blocks_are_the_lines(self):
+        code = """
+x = tf.constant(1.)
+y = tf.stack([x,
+              tf.constant(2.)])
+z = [x + float(i) for i in range(2)]
+with tf.GradientTape() as tape:
+    n = 1
+def f(n): return x * 3. if n == 0 else f(n - 1)
+f(2)
+def numbers():
+    for i in range(2):
+        yield i
+total = sum(numbers())
+"""
+        lines, hits = self.logged(code, [breakpoint(number, line, action="log", text=f"{line} {{op}}")
+                                         for number, line in enumerate((3, 5, 6, 7, 8, 12), 1)])
+        none = "no op on this line"
+        self.assertEqual([line for line in lines if line.startswith("3 ")], ["3 stack"])
+        self.assertIn("5 add", lines)
+        self.assertNotIn("5 " + none, lines)
+        self.assertEqual([line for line in lines if line[0] in "67"], [f"6 {none} so far", f"7 {none}"])
+        # The definition, then three calls in one another, of which the innermost runs an op.
+        self.assertEqual([line for line in lines if line.startswith("8 ")], [f"8 {none}", "8 multiply", f"8 {none}", f"8 {none}"])
+        self.assertEqual([line for line in lines if line.startswith("12 ")], [f"12 {none} so far"] * 2)
+        self.assertEqual(hits[1], (1, 0))
+
+    def test_a_line_that_raises_is_written_and_a_missing_name_stops_before_it(self):
+        code = "try:\n    [][1]\nexcept IndexError:\n    done = 1\n"
+        lines, hits = self.logged(code, [breakpoint(1, 2, action="log", text="{op}")])
+        self.assertEqual((lines, hits), (["no op on this line"], {1: (1, 1)}))
+        for code in ("a = 1\nb = 2\n", "a = 1\nb = tf.constant(1.) + 1.\n"):
+            with self.subTest(code):
+                self.client.status = None
+                self.run_cell(code, [breakpoint(1, 2, action="log", text="{op}", condition="stp == 3")])
+                stop = self.next_stop()
+                self.assertEqual(stop[:2], (2, False))
+                self.assertIn('There is no Python name "stp" here.', stop[2])
+                self.go_on()
+                self.assertIsNone(self.next_stop())  # its op does not say it again
+                self.end()
+                self.last = None
 
     def test_conditions_take_names_of_the_program(self):
         code = """

@@ -253,7 +253,7 @@ class Exceptions(unittest.TestCase):
         self.assertEqual(lockstep(lambda: tf.ones([2]) + 1.0, None, None).ops, 2)
 
     def test_a_lockstep_inside_of_a_lockstep_is_refused(self):
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "can not begin inside of a lockstep"):
+        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "cannot begin inside of a lockstep"):
             lockstep(lambda: lockstep(lambda: 1, None, None), None, None)
         self.assertFalse(_engine.lockstep.runs())
 

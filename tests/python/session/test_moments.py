@@ -1,9 +1,5 @@
 """What names had in the past, and what an edit at a stop comes too late for."""
 import gc
-import json
-import linecache
-import threading
-import time
 import unittest
 import weakref
 
@@ -14,6 +10,8 @@ from tapedeck import _engine
 from tapedeck._session import console as session_console
 from tapedeck._session import frames as session_frames
 from tapedeck._session import moments
+
+from cell_thread import CellThread
 
 debug = _engine.debug
 
@@ -95,84 +93,7 @@ EDITED = [  # where, the code, the variable that is set to 5 at the first stop, 
 ]
 
 
-class Moments(unittest.TestCase):
-    """A thread that runs code of a cell."""
-
-    def begin(self, code):
-        debug.attach()
-        debug.begin_cell("cell-1", "CELL")
-        self.names = {"tf": tf, "np": np}
-        self.failed = []
-        linecache.cache["CELL"] = (len(code), None, code.splitlines(True), "CELL")
-        session_frames.session.attach(self.names, {})
-        moments.notes.clear()
-        moments.note_cell("cell-1")
-
-        def run():
-            try:
-                exec(compile(code, "CELL", "exec"), self.names)
-            except BaseException as error:
-                self.failed.append(error)
-        self.thread = threading.Thread(target=run, name="user")
-
-    def run_to_its_end(self, code):
-        self.begin(code)
-        self.thread.start()
-        self.thread.join()
-        self.assertEqual(self.failed, [])
-        self.stop = 0
-
-    def start(self, code, steps):
-        self.begin(code)
-        debug.gate("pause")
-        self.thread.start()
-        self.stop = 0
-        for step in range(steps):
-            if step:
-                debug.gate("step_op")
-            self.wait()
-
-    def wait(self):
-        give_up = time.monotonic() + 120
-        while debug.status()["stopped_before"] in (0, self.stop):
-            self.assertLess(time.monotonic(), give_up)
-            time.sleep(0.002)
-        self.stop = debug.status()["stopped_before"]
-        moments.frames(self.stop, False, self.thread.ident, 0, 100, 0)  # as the window does at each stop
-
-    def tearDown(self):
-        if debug.attached():
-            debug.gate("run")
-            self.thread.join()
-            debug.end_cell()
-            debug.stop()
-        session_frames.session.forget()
-        session_frames.session.attach(None, {})
-        moments.notes.clear()
-        linecache.cache.pop("CELL", None)
-
-    def thread_now(self):
-        return self.thread.ident if self.stop else 0
-
-    def rows(self, moment, kind, frame=0):
-        place = moments.PastPlace(self.stop, self.thread_now(), frame, kind, "", [], moment)
-        return {row["name"]: row for row in place.page(0, 500)[1]}
-
-    def evaluate(self, code, moment, statements=False):
-        return session_console.evaluate(self.stop, self.thread_now(), 0, code, statements, moment)
-
-    def assign(self, name, code, kind="locals", frame=0):
-        return session_console.assign((self.stop, self.thread.ident, frame, kind, name, ()), code)
-
-    def go_on(self):
-        debug.gate("run")
-        self.thread.join()
-        self.assertEqual(self.failed, [])
-
-    def numbers(self, op):
-        """Of the records of that op."""
-        return [record["number"] for record in json.loads(debug.records_json()) if record["op"] == op]
-
+class Moments(CellThread):
     # ---- the past
 
     def test_a_variable_has_the_value_of_the_moment_and_the_rest_says_that_it_is_of_now(self):
@@ -187,7 +108,7 @@ class Moments(unittest.TestCase):
             self.assertNotIn("edit", rows["step"])
             self.assertEqual(rows["late"]["problem"], "late was made later")
         # No stop was earlier, but the cell's beginning was.
-        self.assertEqual(moments.frames(0, False, 0, 0, 100, products[0]), ("", 0, [], 1, False, "cell-1"))
+        self.assertEqual(moments.frames(0, False, 0, 0, 100, products[0]), ("", 0, [], 1, False, "cell-1", ""))
         tensor, text, variable = moments.PastPlace(0, 0, 0, "globals", "w", [], products[2]).held()
         self.assertEqual((text, variable), ("w", True))
         self.assertEqual(list(np.asarray(debug._value_of(tensor))), [.5, 1.])
@@ -212,15 +133,17 @@ class Moments(unittest.TestCase):
         self.assertIn("is not kept", answer["note"])
         self.assertEqual(self.names["step"], 3)
         self.assertNotIn("fresh", self.names)
-        self.assertIn("AttributeError", self.evaluate("w.assign([5., 5.])", first, statements=True)["error"])
+        self.assertEqual(self.evaluate("w.assign([5., 5.])", first, statements=True)["error"],
+                         f"TypeError: w.assign: w is shown as it was at op {first}, and the past is not assigned to: Alt+End goes to "
+                         "the newest op")
         self.assertEqual(list(self.names["w"].numpy()), [.0625, .125])
 
     def test_locals_are_those_of_the_nearest_earlier_stop_which_is_named(self):
         self.start(CALLS, 4)  # x + 1., h * factor, bent + 1., and the product in outer
         one, two, three, four = range(self.stop - 3, self.stop + 1)
-        name, total, frames, noted, after, cell = moments.frames(self.stop, False, self.thread.ident, 0, 100, three)
-        self.assertEqual(([frame[0] for frame in frames], noted, after, cell),
-                         (["scaled", "outer", "<module>"], three, False, ""))
+        name, total, frames, noted, after, cell, unknown = moments.frames(self.stop, False, self.thread.ident, 0, 100, three)
+        self.assertEqual(([frame[0] for frame in frames], noted, after, cell, unknown),
+                         (["scaled", "outer", "<module>"], three, False, "", ""))
         rows = self.rows(three, "locals")
         self.assertEqual({name: row["text"] for name, row in rows.items() if name != "big"},
                          {"h": "[2., 3.]", "factor": "3", "bent": "[6., 9.]"})
@@ -300,6 +223,12 @@ class Moments(unittest.TestCase):
                                "new value.")
         self.go_on()
         self.assertEqual(float(self.names["out"]), 2. - 4. + 3.)
+
+    def test_an_edit_of_a_place_that_is_gone_by_then_does_not_say_that_it_keeps_its_value(self):
+        self.start("def f(x):\n    return tf.square(x)\nout = f(tf.constant(2.))\n", 1)
+        place = (self.stop, self.thread.ident, 0, "locals", "x", ())
+        self.go_on()
+        self.assertEqual(session_console.assigned(place), {"note": session_console.WENT_ON})
 
     def test_an_edit_of_what_was_not_read_yet_is_seen(self):
         self.start("def f(x, k):\n    y = tf.square(x)\n    return y * k\nout = f(tf.constant(2.), 2.)\n", 1)

@@ -54,7 +54,7 @@ class Questions(unittest.TestCase):
     def test_without_anybody_the_cell_ends(self):
         self.client.execute("from tapedeck._session import app as session_app\nsession_app.CONNECTED_WITHIN = 0.1\n"
                             "try:\n    input('Name: ')\nexcept EOFError as error:\n    print(error)", allow_stdin=True)
-        self.printed("Nobody is there who could answer.")
+        self.printed("No frontend is connected to answer input().")
 
 
 if __name__ == "__main__":

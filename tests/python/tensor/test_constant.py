@@ -205,8 +205,8 @@ class Refused(unittest.TestCase):
 
     def test_lists_that_are_not_rectangular(self):
         self.check(ValueError, "not rectangular: lists of 2 and 1 at depth 1", [[1, 2], [3]])
-        self.check(ValueError, r"not rectangular: 3 stands where a list of 2 is", [[1, 2], 3])
-        self.check(ValueError, r"not rectangular: \[3, 4\] stands where a number is", [1, [3, 4]])
+        self.check(ValueError, r"not rectangular: 3 is where a list of 2 is expected", [[1, 2], 3])
+        self.check(ValueError, r"not rectangular: \[3, 4\] is where a number is expected", [1, [3, 4]])
         nested = 1.
         for _ in range(33):
             nested = [nested]
@@ -226,7 +226,7 @@ class Refused(unittest.TestCase):
         self.check(TypeError, "cannot convert 1 to bool", [True, 1][1:], dtype=tf.bool)
 
     def test_numpy_dtypes_that_no_tensor_has(self):
-        self.check(TypeError, "NumPy dtype datetime64.* has no tensor dtype; tensors are bool, whole numbers up to 64 bits",
+        self.check(TypeError, "NumPy dtype datetime64.* has no tensor dtype; tensors are bool, integers up to 64 bits",
                    np.zeros(2, "datetime64[s]"))
         self.check(TypeError, "NumPy array of dtype complex128 to float32", np.zeros(2, complex), dtype=tf.float32)
         self.check(TypeError, "NumPy array of dtype <U1 to float32", np.array(["a"]), dtype=tf.float32)
@@ -258,7 +258,7 @@ class DTypes(unittest.TestCase):
                 return np.array([1.], dtype or np.float32)
 
         for read in (tf.constant, lambda values: tf.concat(values, 0), lambda values: tf.add(values, 1.)):
-            for others in ([range(1)] * 1000, [tf.ones([1])] * 1000, [[2.]] * 1000):  # enough that its memory is let go
+            for others in ([range(1)] * 1000, [tf.ones([1])] * 1000, [[2.]] * 1000):  # enough that its memory is released
                 values = []
                 values += [Emptying(values), *others]
                 with contextlib.suppress(tf.errors.OpError, IndexError):

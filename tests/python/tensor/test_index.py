@@ -49,7 +49,7 @@ class Index(unittest.TestCase):
                                       ((0, rows), IndexError, r"a mask of shape \(4,\) at axis 1"),
                                       ((rows, [0, 1]), ValueError, "at most one list"),
                                       (np.zeros((4, 5, 6, 1), bool), IndexError, ""),
-                                      (tf.constant(True), TypeError, "a single bool is no index")):
+                                      (tf.constant(True), TypeError, "a single bool is not an index")):
             with self.assertRaisesRegex(error, pattern, msg=str(index)):
                 tensor[index]
 
@@ -86,7 +86,7 @@ class Index(unittest.TestCase):
                 (1.5, TypeError, "index 1.5 is not an integer"),
                 ("text", TypeError, "index 'text' is not an integer"),
                 (slice(1.5, None), TypeError, "slice start 1.5 is not an integer"),
-                (True, TypeError, "a single bool is no index"),
+                (True, TypeError, "a single bool is not an index"),
                 ([1.5], TypeError, "a list of float32; indices are integers"),
                 (([0], [1]), ValueError, "at most one list"),
                 (2**70, IndexError, "does not fit in int64")):

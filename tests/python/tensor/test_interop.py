@@ -1,4 +1,4 @@
-"""NumPy, the buffer protocol and DLPack share memory with tensors or copy it, and nobody can write to a tensor through them."""
+"""NumPy, the buffer protocol and DLPack share memory with tensors or copy it, and none of them can write to a tensor."""
 import ctypes
 import gc
 import os
@@ -108,7 +108,7 @@ class NumPy(unittest.TestCase):
         self.assertEqual(address(tf.constant(frozen)), address(frozen))
         tensor = tf.constant(values)
         self.assertEqual(address(tf.constant(np.asarray(tensor))), address(tensor))
-        # Somebody else can still write to these.
+        # Other references can still write to these.
         writable, raw = np.arange(1000.), bytearray(8000)
         view = writable[:]
         view.flags.writeable = False
@@ -261,7 +261,7 @@ class DLPack(unittest.TestCase):
             own = np.asarray(source)
             for copy, flags in ((None, 2), (False, 1), (True, 2), (np.True_, 2), (1, 2)):
                 capsule = source.__dlpack__(stream=None, max_version=(1, 2), dl_device=(1, 0), copy=copy)
-                # The struct begins with the version, two numbers of 32 bits; behind two pointers stand the flags.
+                # The struct begins with the version, two numbers of 32 bits; the flags follow two pointers.
                 words = ctypes.cast(pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(ctypes.c_uint32))
                 self.assertEqual((words[0], words[1], words[6]), (1, 0, flags))
                 again = tf.experimental.dlpack.from_dlpack(capsule)
@@ -269,11 +269,11 @@ class DLPack(unittest.TestCase):
                 if own.size:
                     address = np.asarray(again).__array_interface__["data"][0]
                     self.assertEqual(address == own.__array_interface__["data"][0], flags == 1)
-                with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+                with self.assertRaisesRegex(ValueError, "not an unused DLPack capsule"):
                     tf.experimental.dlpack.from_dlpack(capsule)
             self.assertIn('"dltensor"', repr(source.__dlpack__(max_version=(0, 8))))
             del capsule
-            source.__dlpack__(max_version=(1, 0))  # nobody takes it
+            source.__dlpack__(max_version=(1, 0))  # never consumed
         tensor = tf.constant([1.])
         with self.assertRaisesRegex(TypeError, "__dlpack__: copy is 'yes'; needs True, False or None"):
             tensor.__dlpack__(copy="yes")
@@ -286,9 +286,9 @@ class DLPack(unittest.TestCase):
     def test_capsules_are_used_once_and_checked(self):
         capsule = tf.experimental.dlpack.to_dlpack(tf.constant(values))
         tf.experimental.dlpack.from_dlpack(capsule)
-        with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+        with self.assertRaisesRegex(ValueError, "not an unused DLPack capsule"):
             tf.experimental.dlpack.from_dlpack(capsule)
-        with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+        with self.assertRaisesRegex(ValueError, "not an unused DLPack capsule"):
             tf.experimental.dlpack.from_dlpack(5)
         with self.assertRaisesRegex(TypeError, "type code 4 of 16 bits and 1 lanes|has no strings"):
             tf.experimental.dlpack.to_dlpack(tf.constant(["a"]))

@@ -36,7 +36,7 @@ class Shaping(unittest.TestCase):
                                 (lambda: tf.pad([1., 2.], [[2, 0]], "REFLECT"), "can pad axis 0 by at most 1"),
                                 (lambda: tf.pad([1., 2.], [[2, 3]], "SYMMETRIC"), "can pad axis 0 by at most 2"),
                                 (lambda: tf.pad([1., 2.], [[2, 3]], "edge"), "mode is 'edge'"),
-                                (lambda: tf.pad([1, 2], [[2, 3]], constant_values=.5), "constant_values 0.5 is no int32"),
+                                (lambda: tf.pad([1, 2], [[2, 3]], constant_values=.5), "values 0.5 cannot be represented as int32"),
                                 (lambda: tf.pad([1, 2], [[-1, 3]]), "none negative")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 action()
@@ -197,7 +197,7 @@ class Creation(unittest.TestCase):
             result = tf.one_hot([[0], [2]], 3, **arguments)
             self.assertEqual((result.dtype, result.shape), (dtype, (2, 1, 3)), arguments)
         np.testing.assert_array_equal(tf.one_hot([1, -1, 3], 3, 5, 7, 0).numpy(), [[7, 7, 7], [5, 7, 7], [7, 7, 7]])
-        with self.assertRaisesRegex(ValueError, "on_value 0.5 is no int32"):
+        with self.assertRaisesRegex(ValueError, "on_value 0.5 cannot be represented as int32"):
             tf.one_hot([0], 2, .5, dtype=tf.int32)
 
     def test_ranges_are_exact_and_never_wrap_around(self):

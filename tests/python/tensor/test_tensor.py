@@ -56,7 +56,7 @@ class Operators(unittest.TestCase):
             np.testing.assert_array_equal(operation(tf.constant(p), True).numpy(), operation(p, True))
         np.testing.assert_array_equal((~tf.constant(p)).numpy(), ~p)
         for operation in (operator.and_, operator.or_, operator.xor):
-            with self.assertRaisesRegex(TypeError, "float32; it needs bools or whole numbers"):
+            with self.assertRaisesRegex(TypeError, "float32; it needs bools or integers"):
                 operation(tf.constant([1.]), tf.constant([3.]))
 
     def test_comparisons_are_elementwise(self):

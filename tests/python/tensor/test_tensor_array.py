@@ -72,12 +72,12 @@ class TensorArray(unittest.TestCase):
         array = tf.TensorArray(tf.float32, 2, element_shape=[2])
         for call, kind, pattern in (
                 (lambda: array.write(2, [1., 2.]), IndexError, "index is 2; the size is 2, and dynamic_size is False"),
-                (lambda: array.write(-1, [1., 2.]), IndexError, "index is -1; may not be below 0"),
-                (lambda: array.write(.5, [1., 2.]), TypeError, "index is 0.5; needs a whole number"),
+                (lambda: array.write(-1, [1., 2.]), IndexError, "index is -1; must not be negative"),
+                (lambda: array.write(.5, [1., 2.]), TypeError, "index is 0.5; needs an integer"),
                 (lambda: array.write(0, [1., 2., 3.]), ValueError, r"element_shape is \(2,\), the value has shape \(3,\)"),
                 (lambda: array.write(0, tf.constant([1, 2])), TypeError, "dtype is float32, the value is int32; cast it"),
                 (lambda: array.write(0, None), TypeError, "value: None is not a tensor"),
-                (lambda: array.gather("first"), TypeError, "indices is string; needs whole numbers"),
+                (lambda: array.gather("first"), TypeError, "indices is string; needs integers"),
                 (lambda: array.split([[1., 2.]], None), TypeError, "lengths: None is not a tensor"),
                 (lambda: array.unstack([[1.], [1., 2.]]), ValueError, "value: not rectangular"),
                 (lambda: array.unstack(1.), ValueError, "value is a scalar; needs a first axis"),
@@ -89,11 +89,11 @@ class TensorArray(unittest.TestCase):
                 (lambda: array.split(tf.zeros([3, 2]), [1, 1, 1]), ValueError, "3 lengths; the size is 2"),
                 (lambda: tf.TensorArray(tf.float32, 1).stack(), ValueError, "index 0 was not written, and the element_shape is not known"),
                 (lambda: tf.TensorArray(tf.float32).stack(), ValueError, "it is empty, and the element_shape is not known"),
-                (lambda: tf.TensorArray(tf.float32, -1), ValueError, "size is -1; may not be below 0"),
+                (lambda: tf.TensorArray(tf.float32, -1), ValueError, "size is -1; must not be negative"),
                 (lambda: tf.TensorArray(tf.float32, 2**40), tf.errors.ResourceExhaustedError, "size is 1099511627776; at most 16777216"),
                 (lambda: tf.TensorArray(tf.float32, dynamic_size=True).write(2**70, 1.), tf.errors.ResourceExhaustedError,
                  "index is 1180591620717411303424; at most"),
-                (lambda: tf.TensorArray(tf.float32, "two"), TypeError, "size is 'two'; needs a whole number")):
+                (lambda: tf.TensorArray(tf.float32, "two"), TypeError, "size is 'two'; needs an integer")):
             with self.assertRaisesRegex(kind, "^TensorArray: " + pattern):
                 call()
         self.assertEqual(array.stack().numpy().tolist(), [[0, 0], [0, 0]])

@@ -96,7 +96,7 @@ class Threads(unittest.TestCase):
             begun, ran = threading.Event(), []
             other = threading.Thread(target=lambda: (begun.wait(), ran.append(True)))
             other.start()
-            sys.setswitchinterval(1e4)  # nobody takes the lock from this thread: it has to give it
+            sys.setswitchinterval(1e4)  # no other thread takes the lock from this one: it has to release it
             try:
                 begun.set()
                 call()

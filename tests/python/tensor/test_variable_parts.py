@@ -185,7 +185,7 @@ class Rows(unittest.TestCase):
                 (lambda: tf.scatter_add(v, [0], [1, 2]), ValueError,
                  r"^scatter_add: the values have shape \(2,\); for indices \(1,\) and a variable \(3,\) it is \(1,\); "
                  "called with ref: v:0"),
-                (lambda: tf.scatter_add(v, [.5], [1]), TypeError, "^scatter_add: indices are float32; needs whole numbers"),
+                (lambda: tf.scatter_add(v, [.5], [1]), TypeError, "^scatter_add: indices are float32; needs integers"),
                 (lambda: tf.scatter_add(v, [0], [.5]), TypeError, "^scatter_add: cannot convert 0.5 to int32"),
                 (lambda: tf.scatter_min(tf.constant([1]), [0], [1]), TypeError, "^scatter_min: ref is a Tensor"),
                 (lambda: tf.scatter_max(tf.Variable(1), 0, 1), ValueError, "^scatter_max: the variable is a scalar"),

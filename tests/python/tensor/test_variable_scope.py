@@ -103,7 +103,7 @@ class GetVariable(unittest.TestCase):
             tf.get_variable("a", initializer=tf.constant(1.), dtype=tf.int32)
         with self.assertRaisesRegex(ValueError, "not callable"):
             ones(custom_getter=3)
-        with self.assertRaisesRegex(ValueError, "needs a text"):
+        with self.assertRaisesRegex(ValueError, "needs a non-empty string"):
             ones("")
 
     def test_regularizers_add_to_the_collection(self):
@@ -238,7 +238,7 @@ class GraphCallable(unittest.TestCase):
             return x
 
         self.assertEqual(whole([[1, 2]]).dtype, tf.float64)
-        with self.assertRaisesRegex(ValueError, r"whole: argument 0 has shape \(1, 3\); graph_callable was told \(None, 2\)"):
+        with self.assertRaisesRegex(ValueError, r"whole: argument 0 has shape \(1, 3\); graph_callable expects \(None, 2\)"):
             whole([[1., 2., 3.]])
         with self.assertRaisesRegex(TypeError, "2 arguments were given"):
             whole(1., 2.)

@@ -1,4 +1,4 @@
-// Which words of a piece of code have which colour: for code in Markdown, which no editor shows.
+// Which words of a piece of code have which colour: for code in Markdown, which is not shown by an editor.
 #pragma once
 
 #include <QString>
@@ -6,8 +6,7 @@
 
 namespace tapedeck::app {
 
-/// Python's keywords and what every program uses without a definition, each between spaces; the editor has
-/// them from here, too.
+/// Python's keywords and built-ins, each between spaces; the editor uses them, too.
 extern const char python_keywords[];
 extern const char python_builtins[];
 
@@ -18,10 +17,10 @@ struct CodePiece {
   CodeColour colour = CodeColour::plain;
 };
 
-/// A language by the name that people give a fence ("python", "py", "{.python}", "c++"); false: unknown.
+/// A language by the name on a code fence ("python", "py", "{.python}", "c++"); false: unknown.
 bool isKnownCode(const QString& language);
 
-/// All of the code, piece by piece. Its time grows with the code's length alone; any text will do.
+/// All of the code, piece by piece. Linear in the code's length, for any text.
 std::vector<CodePiece> colourCode(QStringView code, const QString& language);
 
 /// Of an element in that colour; empty: plain.

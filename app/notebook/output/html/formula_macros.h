@@ -11,7 +11,7 @@
 namespace tapedeck::app {
 
 /// A formula that defines macros holds in all that follow it, as in MathJax. A formula depends only on those
-/// whose macros it uses, also through other macros: changes of others leave it as it was set.
+/// whose macros it uses, also through other macros: changes of others don't affect it.
 class FormulaMacros {
  public:
   explicit FormulaMacros(const QStringList& before = {});
@@ -33,7 +33,7 @@ class FormulaMacros {
 /// Of a text's formulas, those that define macros.
 QStringList definingFormulas(const QString& markdown);
 
-/// What is to be set; `before`: formulas of earlier texts that define macros.
+/// The formulas to render; `before`: formulas of earlier texts that define macros.
 std::vector<inspector::FormulaSource> formulaSources(const std::vector<Formula>& formulas,
                                                      const QStringList& before);
 

@@ -9,7 +9,7 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int most_pictures = 200;
-constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are looked at
+constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are read
 constexpr int widest_span = 50;
 /// No text can have such a link of its own: of its addresses only those of the web stay.
 constexpr char wanted_link[] = "tapedeck-picture:";
@@ -201,7 +201,7 @@ void HtmlCleaner::beginSummary() {
     writer_.open("a", QString(" href=\"%1%2\" title=\"%3 (Enter)\"")
                           .arg(fold_link)
                           .arg(fold.number)
-                          .arg(fold.open ? "Hide what belongs to it" : "Show what belongs to it"));
+                          .arg(fold.open ? "Collapse this section" : "Expand this section"));
     writer_.text(fold.open ? u"\u25be\u00a0" : u"\u25b8\u00a0");
   }
   writer_.open("b");
@@ -290,9 +290,9 @@ void HtmlCleaner::link(const QString& address) {
   const QString scheme = QUrl(address.left(longest_address)).scheme().toLower();
   const bool web = address.size() <= longest_address && (scheme == "http" || scheme == "https");
   if (ownLinks && !web) {
-    const QString title = scheme == "command"  ? "Runs this command (Enter)"
-                          : scheme == "sample" ? "Opens a copy of this sample (Enter)"
-                                               : "Goes to this part of the guide (Enter)";
+    const QString title = scheme == "command"  ? "Run this command (Enter)"
+                          : scheme == "sample" ? "Open a copy of this sample (Enter)"
+                                               : "Go to this part of the guide (Enter)";
     writer_.open("a", " href=" + quoted(own_link + address.toHtmlEscaped()) + " title=" + quoted(title));
     return;
   }
@@ -327,12 +327,12 @@ void HtmlCleaner::show(const QString& name, const QString& description, int widt
 void HtmlCleaner::picture(const QString& source, const QString& description, int width, int height) {
   const int number = asked_++;
   const bool known = shown_.contains(source);
-  const bool many = !known && (looked_ >= most_pictures || bytes_ > most_bytes);
+  const bool many = !known && (read_ >= most_pictures || bytes_ > most_bytes);
   if (!many && !writer_.cut() && !failed_.contains(source)) {
     const bool data = source.startsWith("data:", Qt::CaseInsensitive);
     const QString name = data ? QString("picture:%1").arg(shown_.size()) : source;
     if (!data && shown_.contains(name)) return show(name, description, width, height);
-    ++looked_;
+    ++read_;
     const QByteArray bytes = pictures_.bytes(source);
     bytes_ += bytes.size();
     const QSize own = bitmapSize(bytes);

@@ -1,4 +1,4 @@
-// HTML of unknown origin, cut down to what may be shown.
+// HTML of unknown origin, reduced to what is safe to show.
 #pragma once
 
 #include <QImage>
@@ -28,7 +28,7 @@ class HtmlCleaner {
   std::function<void(QStringView)> onText;
   /// HTML comes in pieces: whether the end of this element may still come.
   std::function<bool(const QString&)> endFollows;
-  /// Attributes' values are changed by this before they are looked at.
+  /// Called on attributes' values before they are checked.
   std::function<QString(const QString&)> onAttribute;
   /// The text is the program's own: links to pages of the guide (why.md#heading, #heading), to commands
   /// (command:ID) and to samples (sample:FILE) stay.
@@ -38,7 +38,7 @@ class HtmlCleaner {
   /// `source` and `description` are plain text; sizes: 0 where none is wanted.
   void picture(const QString& source, const QString& description, int width = 0, int height = 0);
   void link(const QString& address);  ///< opens an <a>
-  /// Inside an element whose text is not shown: never, or until its user unfolds it.
+  /// Inside an element whose text is hidden: for good, or until the user unfolds it.
   bool hides() const { return !hidden_.isEmpty() || folded_ > 0; }
   /// A picture is in what is folded: it keeps its place.
   void passPicture() { ++asked_; }
@@ -69,13 +69,13 @@ class HtmlCleaner {
   const PictureSource& pictures_;
   QHash<QString, QImage> shown_;
   QSet<QString> failed_;
-  int asked_ = 0;      ///< pictures that were met
-  int looked_ = 0;     ///< those of them whose bytes were looked at
-  qint64 bytes_ = 0;   ///< that were looked at
+  int asked_ = 0;      ///< pictures seen so far
+  int read_ = 0;       ///< those of them whose bytes were read
+  qint64 bytes_ = 0;   ///< that were read
   qint64 pixels_ = 0;  ///< of those that are shown, but for wanted ones
   QString hidden_;     ///< the element whose end is awaited
   int folded_ = 0;     ///< <details> that are open in the HTML from the outermost closed one on
-  int folds_ = 0;      ///< <details> that were met
+  int folds_ = 0;      ///< <details> seen so far
   struct Fold {
     int number;
     bool open;
@@ -89,7 +89,7 @@ class HtmlCleaner {
 
 /// The link in place of a picture: which one it asks for; -1: it is another link.
 int wantedPicture(const QUrl& link);
-/// The address that a page of the guide names, behind a scheme that no text of others can have.
+/// The address that a page of the guide names, with a scheme that foreign text can't have.
 QString ownLinkAddress(const QUrl& link);  ///< empty: it is another link
 /// The link of a <summary>: which <details> it folds or unfolds; -1: it is another link.
 int wantedFold(const QUrl& link);

@@ -25,11 +25,11 @@ class HtmlTokens {
   explicit HtmlTokens(QStringView html);
 
   Kind next();
-  QStringView text() const { return text_; }  ///< entities are not resolved, "<" may stand in it
+  QStringView text() const { return text_; }  ///< entities are not resolved, may contain "<"
   const HtmlTag& tag() const { return tag_; }
   /// The next thing but spaces is such a tag.
   bool followedBy(QLatin1String name) const;
-  /// Goes behind the next </name>. False where there is none: nothing was skipped.
+  /// Skips to after the next </name>. False where there is none: nothing was skipped.
   bool skipPast(const QString& name);
 
  private:

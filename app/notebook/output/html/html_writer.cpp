@@ -62,7 +62,7 @@ bool HtmlWriter::roomForAttributes(const QString& attributes) {
 
 void HtmlWriter::push(const QString& name, bool written, const QString& attributes) {
   if (isStructure(name)) structure_.push_back(stack_.size());
-  // Qt 6.4 numbers every list from 1: where another number was written, it stands in the text.
+  // Qt 6.4 numbers every list from 1: where another number was written, the text has it.
   std::optional<int> first, number;
   if (name == "ol") first = startOf(attributes);
   if (name == "li" && !stack_.empty() && stack_.back().number) number = (*stack_.back().number)++;
@@ -200,7 +200,7 @@ void HtmlWriter::openTablePart(const QString& name, const QString& attributes, i
     return;
   }
   if (name == "caption") {
-    // Before the table, as it stands in the source.
+    // Before the table, as in the source.
     push(name, false, {});
     break_ = true;
     return;
@@ -381,7 +381,7 @@ QStringList HtmlWriter::notes() const {
   if (cut_ == Cut::characters) list += first(characters_, allCharacters_, "characters");
   if (cut_ == Cut::blocks) list += first(bounds_.blocks, allBlocks_, "paragraphs and lines");
   if (bare_)
-    list += "Further links, pictures and styles are left out: their addresses are too long together.";
+    list += "Further links, pictures and styles are left out: together their addresses are too long.";
   if (deepTables_) list += "Tables within tables are shown as text from the fourth level on.";
   if (deep_) list += QString("Elements nested more than %1 deep are shown as plain text.").arg(deepest);
   return list;

@@ -1,5 +1,5 @@
-// HTML that Qt's reader and layout can't be held up by: every element closed, nesting and amount bounded, and
-// said what was left out.
+// HTML that is safe for Qt's parser and layout: every element closed, nesting and amount bounded, with notes
+// on what was left out.
 #pragma once
 
 #include <QHash>
@@ -30,7 +30,7 @@ class HtmlWriter {
  public:
   explicit HtmlWriter(const TextBounds& bounds);
 
-  /// `attributes`: as they shall stand in the tag, begun with a space. `span`: columns of a table's cell.
+  /// `attributes`: their text in the tag, beginning with a space. `span`: columns of a table's cell.
   void open(const QString& name, const QString& attributes = {}, int span = 1);
   /// Closes what is open inside it, too. Nothing where it is not open.
   void close(const QString& name);
@@ -56,7 +56,7 @@ class HtmlWriter {
   };
   struct Table {
     bool written;
-    bool emitted = false;  ///< what stands between <table> and its first row comes before it
+    bool emitted = false;  ///< text between <table> and its first row comes before it
     QString attributes;
     qint64 rows = 0;
     int columns = 0;
@@ -80,7 +80,7 @@ class HtmlWriter {
   TextBounds bounds_;
   QString out_;
   std::vector<Element> stack_;
-  std::vector<std::size_t> structure_;  ///< where tables and their parts stand in the stack
+  std::vector<std::size_t> structure_;  ///< positions of tables and their parts in the stack
   std::vector<Table> tables_;
   QHash<QString, int> open_;
   int depth_ = 0;  ///< of what was written

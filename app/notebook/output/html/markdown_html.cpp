@@ -108,7 +108,7 @@ class MarkdownWriter {
     };
     if (takesTooLong(text_)) {
       writer_.open("i");
-      writer_.text(u"This text is shown as it was written: a paragraph or table of it is too large.");
+      writer_.text(u"This text is shown unformatted: one of its paragraphs or tables is too large.");
       writer_.close("i");
       writer_.open("pre");
       writer_.text(restoreFormulas(QString::fromUtf8(text_), formulas_).replace('&', "&amp;"));

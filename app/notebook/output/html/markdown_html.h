@@ -6,9 +6,8 @@
 
 namespace tapedeck::app {
 
-/// Writes it into `writer`; HTML in it goes through `cleaner`, which writes into the same. Its time grows
-/// with the text's length alone. In a formula's place there is a picture of the name formulaPicture(its
-/// index).
+/// Writes it into `writer`; HTML in it goes through `cleaner`, which writes into the same. Linear in
+/// the text's length. A formula becomes a picture named formulaPicture(its index).
 void writeMarkdown(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner,
                    std::vector<Formula>& formulas);
 /// Cleaned HTML; formulas in its texts, but for those in pre and code, likewise.

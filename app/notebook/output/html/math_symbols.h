@@ -1,4 +1,4 @@
-// TeX commands that stand for a character.
+// TeX commands for single characters.
 #pragma once
 
 #include <QHash>

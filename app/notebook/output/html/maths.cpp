@@ -10,7 +10,7 @@
 namespace tapedeck::app {
 namespace {
 
-/// Commands whose argument is set upright, as it stands, or in the letters of a special alphabet.
+/// Commands whose argument is rendered upright, literally, or in the letters of a special alphabet.
 bool isUpright(const QString& name) {
   static const QStringList names = {"text", "mathrm", "operatorname", "textrm", "mathsf", "texttt", "mathtt"};
   return names.contains(name);
@@ -76,7 +76,7 @@ class MathFormatter {
       add("′", false, level);
     } else if (c == '-' || c == '+') {
       const QString sign = c == '-' ? QString("−") : QString("+");
-      // Spaced where it stands between two things, close where it is a sign.
+      // With spaces where it is binary, without where it is unary.
       const bool between = level == 0 && !runs_.empty() && !runs_.back().text.endsWith(' ') &&
                            !runs_.back().text.endsWith('(');
       add(between ? " " + sign + " " : sign, false, level);
@@ -97,7 +97,7 @@ class MathFormatter {
     ++position_;
   }
 
-  /// The argument's text as it stands.
+  /// The argument's literal text.
   QString rawArgument() {
     while (position_ < tex_.size() && tex_[position_].isSpace()) ++position_;
     if (position_ >= tex_.size()) return {};
@@ -210,7 +210,7 @@ qsizetype closingDollar(const QString& text, qsizetype start, bool display) {
   return -1;
 }
 
-/// Where a text's code spans end: each run of backticks is looked at once.
+/// Where a text's code spans end: each run of backticks is examined once.
 class CodeSpans {
  public:
   explicit CodeSpans(const QString& text) : text_(text) {

@@ -1,4 +1,4 @@
-// Where formulas stand in a text, and what they look like in a line of plain text.
+// Formulas in a text, and their rendering in a line of plain text.
 #pragma once
 
 #include <QString>
@@ -6,8 +6,8 @@
 
 namespace tapedeck::app {
 
-/// `tex`: what stands between the dollars. For lists of headings and the like: Unicode's signs and its raised
-/// and lowered letters where it has them; commands that are not known keep their name.
+/// `tex`: the text between the dollars. For lists of headings and the like: Unicode symbols, superscripts and
+/// subscripts where they exist; unknown commands keep their name.
 QString plainMath(const QString& tex);
 
 struct Formula {
@@ -31,7 +31,7 @@ struct FoundMark {
   std::size_t index = 0;
 };
 FoundMark findFormulaMark(QStringView text, qsizetype from, std::size_t formulas);
-/// The name of the picture that stands for a formula until it is placed, and the index that such a name has;
+/// The name of the picture that represents a formula until it is placed, and the index that such a name has;
 /// -1 as a number of its type: another picture's name.
 QString formulaPicture(std::size_t index);
 std::size_t formulaOfPicture(const QString& name);

@@ -110,7 +110,7 @@ class SvgSanitizer {
     if (problem_.isEmpty() && reader_.hasError()) {
       QString reason = reader_.errorString().toLower();
       if (reason.endsWith('.')) reason.chop(1);
-      problem_ = QString("it is not correct XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
+      problem_ = QString("it is not well-formed XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
     }
     if (problem_.isEmpty() && (!root_ || out_.isEmpty())) problem_ = "it has no <svg> element";
     if (problem_.isEmpty()) checkCount();
@@ -170,7 +170,7 @@ class SvgSanitizer {
     for (const QXmlStreamAttribute& attribute : attributes) {
       const QString value = attribute.value().toString();
       if (attribute.name().startsWith(QLatin1String("on")) || namesAddress(value)) continue;
-      // Of two with this name only the one that was looked at.
+      // Of two with this name only the one that was checked.
       if (attribute.name() == QLatin1String("href") && (name == "a" || value.trimmed() != address)) continue;
       if (attribute.namespaceUri().isEmpty()) {
         writer_.writeAttribute(attribute.name().toString(), value);

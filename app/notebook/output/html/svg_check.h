@@ -1,4 +1,4 @@
-// SVG of unknown origin, cut down to a still picture that refers to nothing outside itself.
+// SVG of unknown origin, reduced to a still picture without external references.
 #pragma once
 
 #include <QByteArray>

@@ -13,7 +13,7 @@ namespace {
 constexpr int field_padding = 6;
 
 /// Keeps all keys: one that it did not use would be a command for the notebook around it. Enter answers,
-/// whatever is held with it: Shift+Enter as the menu's key would run the cell once more.
+/// whatever is held with it: Shift+Enter as the menu's key would run the cell again.
 class InputField : public QLineEdit {
  public:
   using QLineEdit::QLineEdit;
@@ -48,7 +48,7 @@ InputLine::InputLine(const QString& prompt, bool password, const NotebookTheme& 
   label_->setBuddy(field_);
   field_->setEchoMode(password ? QLineEdit::Password : QLineEdit::Normal);
   field_->setPlaceholderText(password ? "Type it, then press Enter; it is not shown"
-                                      : "The program waits for a line: type it, then press Enter");
+                                      : "The program is waiting for input: type a line, then press Enter");
   field_->setAccessibleName("Input for the program: " + prompt);
   field_->setToolTip("The running cell called input(); Enter sends the line");
   connect(field_, &QLineEdit::returnPressed, this, [this] { emit given(field_->text()); });

@@ -95,7 +95,7 @@ double LongText::heightOf(std::size_t row) const {
   return std::max(layoutOf(row).boundingRect().height(), QFontMetricsF(theme_.codeFont).height());
 }
 
-/// Where the first row in sight begins: above the edge where the last one would not be seen whole.
+/// Where the first visible row begins: above the edge where the last one would otherwise be cut.
 double LongText::origin() const {
   if (!atEnd() || topRow() == 0) return margin;
   double height = margin;

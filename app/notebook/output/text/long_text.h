@@ -1,4 +1,4 @@
-// A text of any length, of which what is in sight alone is laid out.
+// A text of any length, of which only the visible part is laid out.
 #pragma once
 
 #include <QBasicTimer>
@@ -14,7 +14,7 @@
 
 namespace tapedeck::app {
 
-/// Scrolls by lines, wraps at its width, follows the end of a text that grows while the end is in sight.
+/// Scrolls by lines, wraps at its width, follows the end of a growing text while the end is visible.
 /// Copying and searching go through the text piece by piece, between the events of the window.
 class LongText : public SelectableText {
   Q_OBJECT
@@ -27,10 +27,10 @@ class LongText : public SelectableText {
   void scrollToStart() { verticalScrollBar()->setValue(0); }
   void scrollToEnd();
   bool atEnd() const { return verticalScrollBar()->value() == verticalScrollBar()->maximum(); }
-  /// The first row in sight, and what is in sight.
+  /// The first visible row, and the visible text.
   std::size_t topRow() const { return static_cast<std::size_t>(verticalScrollBar()->value()); }
   QString textInSight() const;
-  /// The first row in sight and the last one, from 0.
+  /// The first and the last visible row, from 0.
   std::pair<std::size_t, std::size_t> rowsInSight() const;
   QString textForReaders() const override { return textInSight(); }
 
@@ -40,16 +40,16 @@ class LongText : public SelectableText {
   /// Puts what is selected into the clipboard; copied() follows.
   void copy() override;
   QRect cursorRect() const override;
-  /// Selects `words`, which are at that byte of the text, and brings them into sight.
+  /// Selects `words`, which are at that byte of the text, and scrolls to them.
   void showHit(std::size_t byte, const QString& words);
-  /// Selects the next place of `words`, or the one before, whatever their case; found() follows.
+  /// Selects the next or the previous place of `words`, ignoring case; found() follows.
   void find(const QString& words, bool forward);
 
  signals:
   void copied(qsizetype characters);
   void found(bool any);
   void searchWanted();  ///< by key
-  void scrolled();      ///< other rows may be in sight
+  void scrolled();      ///< other rows may be visible
   /// A click that selected nothing.
   void clicked(const QString& line);
 
@@ -95,7 +95,7 @@ class LongText : public SelectableText {
   double origin() const;
   void updateScrollBar();
   Place placeAt(QPoint point) const;
-  double topOf(std::size_t row) const;  ///< in the viewport; of one in sight, or nearly
+  double topOf(std::size_t row) const;  ///< in the viewport; of a row that is visible, or nearly
   QTextLine lineOf(const Place& place) const;
   Place moved(Place from, CaretMove move) const;
   Place lineAway(const Place& from, int direction) const;

@@ -1,4 +1,4 @@
-// Text that is only read, and selected with mouse and keyboard.
+// Read-only text, selectable with mouse and keyboard.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -32,7 +32,7 @@ class SelectableText : public QAbstractScrollArea {
   virtual void selectAll() = 0;
   virtual void clearSelection() = 0;
   virtual void copy() = 0;
-  /// Where the text cursor is, in the widget; empty: out of sight.
+  /// Where the text cursor is, in the widget; empty: not visible.
   virtual QRect cursorRect() const = 0;
   virtual QString textForReaders() const = 0;
 

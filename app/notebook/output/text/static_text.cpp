@@ -52,7 +52,7 @@ std::vector<QTextCursor> linksOf(QTextDocument* document, const QTextBlock& bloc
   return links;
 }
 
-/// The next link behind `from`, or the one before it; none: there is none.
+/// The next link after `from`, or the previous one; none: there is none.
 std::optional<QTextCursor> linkFrom(QTextDocument* document, const QTextCursor& from, bool forward) {
   std::optional<QTextCursor> found;
   for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {

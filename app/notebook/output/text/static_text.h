@@ -1,4 +1,4 @@
-// Rich text that is only read: as high as its contents, selectable, and cut off from network and files.
+// Read-only rich text: as high as its contents, selectable, without access to network and files.
 #pragma once
 
 #include <QTextCursor>
@@ -9,9 +9,9 @@
 
 namespace tapedeck::app {
 
-/// Paints a document that may have been laid out elsewhere; QTextEdit would lay it out anew. Where a link
-/// leads is told before it is opened, in the window's status bar and as a tooltip: under the mouse, and for
-/// the link that Tab chose, which Enter opens.
+/// Paints a document that may have been laid out elsewhere; QTextEdit would lay it out anew. A link's
+/// address is shown before it is opened, in the window's status bar and as a tooltip: under the mouse, and
+/// for the link that Tab chose, which Enter opens.
 class StaticText : public SelectableText {
   Q_OBJECT
  public:
@@ -40,7 +40,7 @@ class StaticText : public SelectableText {
   QRect cursorRect(const QTextCursor& cursor) const;
   QRect cursorRect() const override;
   QString textForReaders() const override;
-  /// Shift and cursor keys select from the beginning of what is in sight on.
+  /// Shift and cursor keys select from the beginning of the visible text.
   void enter();
   QString anchorAt(QPoint point) const;
   /// Of the link that Tab chose; empty: none.
@@ -50,7 +50,7 @@ class StaticText : public SelectableText {
 
  signals:
   void doubleClicked();
-  /// A link that is no web address; web addresses are opened in the browser, by a click alone.
+  /// A link that is not a web address; web addresses are opened in the browser, and only by a click.
   void internalLink(const QUrl& url);
 
  protected:
@@ -80,7 +80,7 @@ class StaticText : public SelectableText {
   QPointF inDocument(QPoint point) const;
   int positionAt(QPoint point) const;
   void openLink(const QString& address);
-  /// Tells where the link leads, as far as somebody asked; empty: there is none any more.
+  /// Shows the link's address; empty: there is no link any more.
   void tellLink(const QString& address);
   void chooseLink(const QTextCursor& link);
 

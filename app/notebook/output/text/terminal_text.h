@@ -1,4 +1,4 @@
-// Terminal text written into a document piece by piece: what a piece costs depends on the piece alone.
+// Writes terminal text into a document piece by piece: the cost of a piece depends on the piece alone.
 #pragma once
 
 #include <QTextDocument>
@@ -20,7 +20,7 @@ class TerminalText {
   /// The marked place goes to the begin of the last line.
   void append(std::string_view text);
   void appendUnmarked(std::string_view text);
-  /// What comes from now on is never taken back beyond here.
+  /// Text that follows never overwrites what is before here.
   void setMark() { mark_ = here(); }
   void cutToMark();
   /// Bytes that were given, up to the end and up to the mark.

@@ -33,13 +33,13 @@ TextBar::TextBar(QWidget* parent)
   auto* copy = button(new QToolButton(row_), "Copy all", "Copy the whole text to the clipboard");
   connect(copy, &QToolButton::clicked, this, &TextBar::copyWanted);
   auto* open = button(new QToolButton(row_), "Open all in an editor",
-                      "Write the whole text to a file of yours alone and open it in your editor");
+                      "Write the whole text to a file that only you can read, and open it in your editor");
   connect(open, &QToolButton::clicked, this, &TextBar::editorWanted);
   words_->setPlaceholderText("Find in this output");
   words_->setAccessibleName("Find in this output");
   words_->setToolTip(
-      "Return goes to the next place, Shift+Return to the one before, Escape back to the text. In the text, "
-      "the key / comes here");
+      "Enter: next match; Shift+Enter: previous match; Esc: back to the text. In the text, the key / comes "
+      "here");
   words_->setClearButtonEnabled(true);
   inspector::followFont(words_, [words = words_] { words->setMaximumWidth(inspector::scaled(220)); });
   words_->installEventFilter(this);

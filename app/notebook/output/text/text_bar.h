@@ -1,4 +1,4 @@
-// The line above a long text: how much it is, and what can be done with all of it.
+// The line above a long text: how much it is, and the actions on all of it.
 #pragma once
 
 #include <QWidget>
@@ -19,10 +19,10 @@ class TextBar : public QWidget {
   /// Which part of a text that scrolls by itself is shown; empty: all of it.
   void setInSight(const QString& text);
   QString inSight() const;
-  /// What of it is stored where, in words; empty: there is nothing to say.
+  /// Which part of it is stored where, in words; empty: there is nothing to say.
   void setNote(const QString& sentence);
   QString note() const;
-  /// What came of a command, until the amount changes.
+  /// The result of a command, until the amount changes.
   void tell(const QString& text);
   void setFold(bool folded, const QString& tip);
   void setSearchable(bool on);

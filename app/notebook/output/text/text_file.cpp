@@ -58,7 +58,7 @@ void openInEditor(const PrintedText& text, QObject* context, std::function<void(
           if (!failure.isEmpty())
             sentence = QString("%1 could not be written: %2.").arg(path, failure);
           else if (!QDesktopServices::openUrl(QUrl::fromLocalFile(path)))
-            sentence = QString("No program opens texts here; all of it is in %1.").arg(path);
+            sentence = QString("No program is set up to open text files here; the text is in %1.").arg(path);
           else
             sentence = QString("Opened %1.").arg(path);
           if (!failure.isEmpty()) QFile::remove(path);

@@ -143,7 +143,7 @@ void TextOutput::showWhole(std::size_t keep) {
     shown_.clear();
     keep = 0;
   }
-  // What takes characters back, or was taken back itself, is shown anew from the begin of its line.
+  // Text with backspaces or carriage returns is shown again from the beginning of its line.
   const std::string_view line = std::string_view(text_).substr(shown_.markedLength());
   if (keep < shown_.length() || line.find_first_of("\r\b") != std::string_view::npos) shown_.cutToMark();
   shown_.append(std::string_view(text_).substr(shown_.length()));
@@ -168,7 +168,7 @@ void TextOutput::showScrolling(std::size_t keep, bool grows) {
   view_->hide();
   long_->setVisible(true);
   long_->setText(whole(), 0);
-  // What is being printed stays in sight; of a traceback the end says what went wrong.
+  // Scrolls with text that is being printed; and to the end of a traceback, which has the error.
   followEnd_ = grows || kind_ == Kind::traceback;
   if (focused) long_->setFocus();
 }
@@ -281,7 +281,7 @@ void TextOutput::updateBar() {
   bar_->setAmount(QString::fromStdString(linesText(lineCount()) + ", " + sizeText(size())));
   bar_->setFold(!unfolded_, unfolded_ ? "Fold to a screenful (Shift+O in the notebook)"
                             : fits_   ? "Show it at its full height (Shift+O in the notebook)"
-                                      : "Give it the height of the window (Shift+O in the notebook)");
+                                      : "Make it as high as the window (Shift+O in the notebook)");
   bar_->setSearchable(long_ != nullptr);
   updateInSight();
   QStringList sentences;
@@ -308,9 +308,9 @@ void TextOutput::updateInSight() {
   // Where long lines are shown in pieces, a piece has no number that one would know.
   bar_->setInSight(
       rows == lineCount()
-          ? QString("lines %1 to %2 in sight")
+          ? QString("lines %1 to %2 visible")
                 .arg(english.toString(qulonglong{first + 1}), english.toString(qulonglong{last + 1}))
-          : QString("%1 % to %2 % in sight").arg(100 * first / rows).arg(100 * (last + 1) / rows));
+          : QString("%1 % to %2 % visible").arg(100 * first / rows).arg(100 * (last + 1) / rows));
 }
 
 int TextOutput::computeHeight(int width) {

@@ -15,8 +15,8 @@ class LongText;
 class StaticText;
 class TextBar;
 
-/// A text up to a screenful is shown as it is. A longer one folds: it scrolls by itself at the height of a
-/// screenful, below a line that says how much it is. Unfolded it has all its height where it is of some
+/// A text up to a screenful is shown as it is. A longer one folds: it has its own scroll bar and the height
+/// of a screenful, below a line that says how long it is. Unfolded it has all its height where it is of some
 /// hundred lines, else the height of the window.
 class TextOutput : public Block {
   Q_OBJECT
@@ -37,16 +37,16 @@ class TextOutput : public Block {
 
   std::size_t size() const { return fits_ ? text_.size() : printed_.size(); }
   std::string text() const { return fits_ ? text_ : printed_.all(); }
-  /// Of a text that scrolls by itself: what is in sight.
+  /// Of a text with its own scroll bar: the visible part.
   QString shownText() const;
   /// It is taller than a screenful.
   bool folds() const { return folds_; }
   bool folded() const { return folds_ && !unfolded_; }
   void toggleFold();
-  /// How the user arranged it: one that takes its place in another theme is arranged so, too.
+  /// How the user arranged it: its replacement in another theme is arranged in the same way.
   TextArrangement arrangement() const;
   void setArrangement(const TextArrangement& wanted);
-  /// Of a text that is being printed: its end comes into sight, and stays there.
+  /// Of a text that is being printed: scrolls to its end, and follows it.
   void followEnd();
   /// The keyboard goes to the text, to scroll, search and select in it.
   void enter();

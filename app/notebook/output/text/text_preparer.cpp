@@ -17,7 +17,7 @@ struct Job {
   RichText text;
   RichLook look;
   TextBounds bounds;
-  QPointer<QObject> context;  ///< only looked at in the thread that asked
+  QPointer<QObject> context;  ///< only read in the thread that asked
   TextPreparer::Answer answer;
 };
 

@@ -1,4 +1,4 @@
-// The thread in which texts are made ready that would hold up the window.
+// The thread that prepares texts which would block the window.
 #pragma once
 
 #include <QPointer>
@@ -14,7 +14,7 @@ class TextPreparer {
   using Answer = std::function<void(RichDocument)>;
 
   /// No answer comes once `context` is gone, or after cancel() with the number that is returned. A job that
-  /// has begun is finished all the same: the bounds keep it short.
+  /// has begun is still finished: the bounds keep it short.
   static quint64 prepare(const RichText& text, const RichLook& look, const TextBounds& bounds,
                          QObject* context, Answer answer);
   static void cancel(quint64 job);

@@ -9,10 +9,10 @@ from tapedeck._core.public import public
 
 
 def _whole(name, argument, value):
-    """A list, or lists, of whole numbers as a NumPy array."""
+    """A list, or lists, of integers as a NumPy array."""
     numbers = array(value, argument)
     if numbers.size and numbers.dtype.kind not in "iu":
-        raise TypeMismatchError(f"{name}: {argument} is {numbers.dtype}; needs whole numbers")
+        raise TypeMismatchError(f"{name}: {argument} is {numbers.dtype}; needs integers")
     return numbers.astype(np.int64)
 
 
@@ -28,7 +28,7 @@ def _pairs(name, argument, value):
 def space_to_batch_nd(input, block_shape, paddings, name=None):
     """Cuts images into blocks and makes of each place within a block an image of its own, after a border of zeros.
 
-    block_shape, paddings: also as arrays or tensors of whole numbers; paddings: a pair (before, after) for each axis of the image.
+    block_shape, paddings: also as arrays or tensors of integers; paddings: a pair (before, after) for each axis of the image.
     """
     return op("space_to_batch_nd")(input, _whole("space_to_batch_nd", "block_shape", block_shape).ravel().tolist(),
                                    _pairs("space_to_batch_nd", "paddings", paddings))
@@ -38,7 +38,7 @@ def space_to_batch_nd(input, block_shape, paddings, name=None):
 def batch_to_space_nd(input, block_shape, crops, name=None):
     """Puts images together that space_to_batch_nd took apart, and cuts off a border.
 
-    block_shape, crops: also as arrays or tensors of whole numbers; crops: a pair (before, after) for each axis of the image.
+    block_shape, crops: also as arrays or tensors of integers; crops: a pair (before, after) for each axis of the image.
     """
     return op("batch_to_space_nd")(input, _whole("batch_to_space_nd", "block_shape", block_shape).ravel().tolist(),
                                    _pairs("batch_to_space_nd", "crops", crops))

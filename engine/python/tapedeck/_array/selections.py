@@ -9,7 +9,7 @@ from tapedeck._core.public import public
 
 @public("where", "where_v2", in_errors=True)
 def where(condition, x=None, y=None, name=None):
-    """Takes from x where the condition holds, and from y elsewhere; alone it gives the coordinates of what is True.
+    """Selects elements of x where the condition is True, of y elsewhere; without x and y returns the coordinates of the True elements.
 
     condition: bool (alone also numbers, where 0 is False); x, y: any dtype, the same for both. The three shapes
     broadcast by NumPy's rule. Where they do not, a condition with one axis, as long as the first of x and y, chooses
@@ -34,12 +34,12 @@ def where(condition, x=None, y=None, name=None):
 
 @public("clip_by_norm", in_errors=True)
 def clip_by_norm(t, clip_norm, axes=None, name=None):
-    """Shortens t to the length clip_norm where it is longer: t·clip_norm / max(‖t‖, clip_norm).
+    """Clips t to the L2 norm clip_norm: t·clip_norm / max(‖t‖, clip_norm).
 
     t: any floating dtype, or an IndexedSlices of it, whose rows are taken; clip_norm: a scalar above 0, or a tensor that broadcasts
     to t; axes: one axis or a list of
-    axes along which the length is taken, None for all.
-    Returns: dtype and shape of t. A t of length 0 stays, and its gradient passes unchanged.
+    axes along which the norm is taken, None for all.
+    Returns: dtype and shape of t. A t of norm 0 is unchanged, and its gradient passes unchanged.
     Errors: TypeError for other dtypes; InvalidArgumentError for axes out of range.
     """
     if isinstance(t, IndexedSlices):
@@ -78,11 +78,11 @@ def _rows_of(t):
 
 @public("global_norm", "linalg.global_norm", in_errors=True)
 def global_norm(t_list, name=None):
-    """The length of all tensors of a list together: √(Σ ‖t‖²). Squares may overflow and underflow.
+    """The global L2 norm of a list of tensors: √(Σ ‖t‖²). Squares may overflow and underflow.
 
     t_list: any floating dtype, one for all, any shapes; None is left out, of an IndexedSlices the rows are taken.
     Returns: a scalar of that dtype; float32 0 for an empty list.
-    Errors: TypeError for other dtypes or what is no list.
+    Errors: TypeError for other dtypes or an argument that is not a list.
     """
     tensors = [_rows_of(t) for t in _given(t_list) if t is not None]
     return op("global_norm")(tensors) if tensors else tensor(0.0)
@@ -90,12 +90,12 @@ def global_norm(t_list, name=None):
 
 @public("clip_by_global_norm", in_errors=True)
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-    """Shortens all tensors of a list by one factor, so that their length together is at most clip_norm.
+    """Scales all tensors of a list by one factor, so that their global L2 norm is at most clip_norm.
 
     t_list: any floating dtype, one for all, any shapes; None stays None, an IndexedSlices one of scaled rows; clip_norm: a number
-    above 0; use_norm: their length, where it is known already.
+    above 0; use_norm: their global norm, if it is known already.
     Returns: (list of t·clip_norm / max(norm, clip_norm), norm). Where the norm is infinite or NaN all become NaN.
-    Errors: TypeError for other dtypes or what is no list.
+    Errors: TypeError for other dtypes or an argument that is not a list.
     """
     tensors = _given(t_list)
     norm = global_norm(tensors) if use_norm is None else tensor(use_norm)
@@ -123,7 +123,7 @@ def scalar_mul(scalar, x, name=None):
 
 @public("nn.crelu", in_errors=True)
 def crelu(features, axis=-1, name=None):
-    """The rectifier of x and of −x, one behind the other along an axis. (Shang, Sohn, Almeida, Lee 2016)
+    """The rectifier of x and of −x, one after the other along an axis. (Shang, Sohn, Almeida, Lee 2016)
 
     features: numbers, at least one axis; axis: along which.
     Returns: the dtype of features, its shape with the axis twice as long.
@@ -159,11 +159,11 @@ def is_strictly_increasing(x, name=None):
 
 @public("math.zero_fraction", "nn.zero_fraction", in_errors=True)
 def zero_fraction(value, name=None):
-    """The share of elements that are 0.
+    """The fraction of elements that are 0.
 
     value: numbers, any shape.
-    Returns: a float32 scalar; NaN of nothing.
-    Errors: TypeError for what is no number.
+    Returns: a float32 scalar; NaN for an empty value.
+    Errors: TypeError for a value that is not a number.
     """
     is_zero = op("logical_not")(op("cast")(value, "bool"))
     return op("reduce_mean")(op("cast")(is_zero, "float32"))
@@ -175,7 +175,7 @@ def div(x, y, name=None):
 
     x, y: numbers of one dtype; shapes that broadcast by NumPy's rule.
     Returns: the dtype of both, the broadcast shape.
-    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and whole numbers
+    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and integers
     divided by 0.
     """
     whole = all(array(value, name).dtype.kind in "iu" for value, name in ((x, "x"), (y, "y")))

@@ -24,7 +24,7 @@ def _range_dtype(number):
 
 @public("range", in_errors=True, row="range")
 def range(start, limit=None, delta=1, dtype=None, name=None):
-    """Numbers at equal steps. dtype: None for the widest of those that start, limit and delta have; Python's whole numbers are
+    """Evenly spaced numbers. dtype: None for the widest of those that start, limit and delta have; Python's integers are
     int32, or int64 where they need it, its other numbers float32."""
     numbers = (start, delta) if limit is None else (start, limit, delta)
     for argument, number in (("start", start), ("limit", limit), ("delta", delta)):
@@ -102,7 +102,7 @@ def polyval(coeffs, x, name=None):
 
     coeffs: a list of numbers or tensors that broadcast to x; x: any numeric dtype.
     Returns: the dtype of x, the broadcast shape; zeros for no coefficients.
-    Errors: TypeError where coeffs is no list.
+    Errors: TypeError where coeffs is not a list.
     """
     if not isinstance(coeffs, (list, tuple)):
         raise _engine.TypeMismatchError(f"polyval: coeffs is {type(coeffs).__name__}; needs a list")

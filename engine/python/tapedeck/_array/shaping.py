@@ -16,10 +16,10 @@ _InvalidArgument = _engine.InvalidArgumentError
 
 @public("pad", in_errors=True)
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
-    """Puts a border around a tensor: one value, or the tensor's own mirrored.
+    """Pads a tensor with a value or with its own mirror image.
 
-    paddings: a pair of numbers (before, after) for each axis. mode: "CONSTANT" for constant_values; "REFLECT", the mirror
-    stands on the edge; "SYMMETRIC", the mirror stands before it, so that the edge is repeated. Returns the dtype of tensor,
+    paddings: a pair of numbers (before, after) for each axis. mode: "CONSTANT" for constant_values; "REFLECT" for a mirror image
+    without the edge; "SYMMETRIC" for one that repeats the edge. Returns the dtype of tensor,
     its extents with the paddings added. InvalidArgumentError for paddings that do not fit.
     """
     pairs = array(paddings, "paddings")
@@ -37,10 +37,10 @@ def _is_whole(value, name):
 
 @public("linspace", "lin_space", in_errors=True)
 def linspace(start, stop, num, name=None, axis=0):
-    """num numbers at equal steps from start to stop, both included.
+    """num evenly spaced numbers from start to stop, both included.
 
-    start, stop: any floating dtype, one for both, of shapes that broadcast, or both whole numbers, which give float64 as in
-    TensorFlow; axis: where the new axis stands in the result. InvalidArgumentError for num below 1.
+    start, stop: any floating dtype, one for both, of shapes that broadcast, or both integers, which give float64 as in
+    TensorFlow; axis: index of the new axis in the result. InvalidArgumentError for num below 1.
     """
     whole = _is_whole(start, "start"), _is_whole(stop, "stop")
     if all(whole):
@@ -89,7 +89,7 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 
 @public("boolean_mask", in_errors=True)
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
-    """The slices of a tensor for which a mask holds.
+    """The slices of a tensor for which a mask is True.
 
     mask: bool, as many of tensor's axes as it has, from axis (None: 0) on, which become one. Returns the dtype of tensor.
     InvalidArgumentError for a mask that is a scalar or of other extents.
@@ -114,12 +114,12 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     """For each length a row of maxlen values, of which that many first ones hold.
 
-    lengths: any whole-number dtype, any shape; maxlen: None for the largest of them; dtype: of the result. Returns the shape of
+    lengths: any integer dtype, any shape; maxlen: None for the largest of them; dtype: of the result. Returns the shape of
     lengths with an axis of extent maxlen at its end.
     """
     lengths = _to_tensor(lengths)
     if not lengths.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs integers")
     if maxlen is None:
         maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
     elif np.ndim(array(maxlen, "maxlen")) != 0:
@@ -140,7 +140,7 @@ def meshgrid(*args, indexing="xy", name=None):
     indexing: "ij", axis i of the grids is that of vector i; "xy", the first two axes change places. ValueError for another.
     """
     if indexing not in ("xy", "ij"):
-        raise _InvalidArgument(f"meshgrid: indexing is {indexing!r}; it is 'xy' or 'ij'")
+        raise _InvalidArgument(f"meshgrid: indexing is {indexing!r}; must be 'xy' or 'ij'")
     vectors = [_op("reshape")(vector, [-1]) for vector in args]
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:
@@ -156,7 +156,7 @@ def meshgrid(*args, indexing="xy", name=None):
 
 @public("repeat", in_errors=True)
 def repeat(input, repeats, axis=None, name=None):
-    """Each slice of an axis several times.
+    """Repeats each slice of an axis.
 
     repeats: a number, or one for each slice; axis: None for the values in row-major order. InvalidArgumentError for a
     negative number, or another count of them than of slices.
@@ -169,7 +169,7 @@ def repeat(input, repeats, axis=None, name=None):
         raise _InvalidArgument(f"repeat: axis {axis} is out of range for shape {tuple(tensor.shape)}")
     counts = array(repeats, "repeats")
     if counts.dtype.kind not in "iu":
-        raise _engine.TypeMismatchError(f"repeat: repeats is {counts.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"repeat: repeats is {counts.dtype.name}; needs integers")
     extent = tensor.shape[axis]
     if counts.ndim > 1 or counts.size not in (1, extent) or (counts < 0).any():
         raise _InvalidArgument(f"repeat: repeats {counts.tolist()} for axis {axis} of shape {tuple(tensor.shape)}; needs one "
@@ -185,14 +185,14 @@ def repeat(input, repeats, axis=None, name=None):
 def dynamic_partition(data, partitions, num_partitions, name=None):
     """Sorts slices of a tensor into a list of tensors: part i has those whose number is i, in their order.
 
-    partitions: any whole-number dtype, its shape a beginning of that of data, numbers in [0, num_partitions). InvalidArgumentError
+    partitions: any integer dtype, its shape a beginning of that of data, numbers in [0, num_partitions). InvalidArgumentError
     for other shapes; IndexError for other numbers.
     """
     data, partitions = _to_tensor(data), _to_tensor(partitions)
     if not partitions.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs integers")
     if tuple(data.shape[:partitions.ndim]) != tuple(partitions.shape):
-        raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is no beginning of data "
+        raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is not a prefix of data "
                                f"{tuple(data.shape)}")
     numbers = np.asarray(partitions)
     num_partitions = integer(num_partitions, "num_partitions")
@@ -208,10 +208,10 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
 
 @public("dynamic_stitch", in_errors=True)
 def dynamic_stitch(indices, data, name=None):
-    """Puts slices of several tensors together by number: result[indices[k][i]] = data[k][i], the last one where a number
-    stands twice, zeros where a number is missing.
+    """Puts slices of several tensors together by number: result[indices[k][i]] = data[k][i], the last one where a number occurs
+    twice, zeros where a number is missing.
 
-    indices: a list of tensors of any whole-number dtype; data: a list of tensors of one dtype whose shapes begin with theirs.
+    indices: a list of tensors of any integer dtype; data: a list of tensors of one dtype whose shapes begin with theirs.
     """
     indices, data = ([_to_tensor(each) for each in sequence(value, name)]
                      for value, name in ((indices, "indices"), (data, "data")))
@@ -226,7 +226,7 @@ def dynamic_stitch(indices, data, name=None):
     values = _op("concat")([_op("reshape")(each, (-1,) + rest if 0 not in rest else (each.shape[0],) + rest)
                             for each in data], 0)
     if not places.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"dynamic_stitch: indices are {places.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"dynamic_stitch: indices are {places.dtype.name}; needs integers")
     if places.shape[0] and int(_op("reduce_min")(places)) < 0:
         raise _engine.OutOfRangeError(f"dynamic_stitch: indices hold {int(_op('reduce_min')(places))}; none may be below 0")
     count = int(_op("reduce_max")(places)) + 1 if places.shape[0] else 0
@@ -235,7 +235,7 @@ def dynamic_stitch(indices, data, name=None):
 
 @public("ensure_shape", in_errors=True)
 def ensure_shape(x, shape, name=None):
-    """x itself, after a check of its shape; None in shape stands for any extent. InvalidArgumentError for another shape."""
+    """Returns x after checking its shape; None in shape matches any extent. InvalidArgumentError for another shape."""
     x = _to_tensor(x)
     if shape is None or isinstance(shape, UnknownShape):
         return x
@@ -249,12 +249,12 @@ def ensure_shape(x, shape, name=None):
 def unravel_index(indices, dims, name=None):
     """Row-major numbers of elements as coordinates in a tensor of extents dims.
 
-    indices: any whole-number dtype, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
+    indices: any integer dtype, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
     outside of dims.
     """
     indices = _to_tensor(indices)
     if not indices.dtype.is_integer or indices.ndim > 1:
-        raise _InvalidArgument(f"unravel_index: indices is {indices.dtype.name} {tuple(indices.shape)}; needs whole numbers "
+        raise _InvalidArgument(f"unravel_index: indices is {indices.dtype.name} {tuple(indices.shape)}; needs integers "
                                "with at most one axis")
     values, extents = np.asarray(indices), integers(dims, "dims")
     count = math.prod(extents)
@@ -267,9 +267,9 @@ def unravel_index(indices, dims, name=None):
 
 @public("reverse_sequence", in_errors=True)
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
-    """Turns the first seq_lengths[b] elements of seq_axis round, for each b of batch_axis (None: 0).
+    """Reverses the first seq_lengths[b] elements of seq_axis, for each b of batch_axis (None: 0).
 
-    seq_lengths: any whole-number dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
+    seq_lengths: any integer dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
     """
     tensor, lengths = _to_tensor(input), array(seq_lengths, "seq_lengths")
     seq_axis, batch_axis = (integer(new if new is not None else old if old is not None else 0, name)

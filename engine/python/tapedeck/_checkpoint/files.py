@@ -15,11 +15,11 @@ _OTHER_FORMATS = {".h5": "HDF5", ".hdf5": "HDF5", ".keras": "Keras' archives"}
 
 
 def path_text(path):
-    """A path as text. TypeError naming what is none."""
+    """A path as text. TypeError naming the value otherwise."""
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise TypeError(f"a checkpoint's path is {path!r}; needs a text, bytes or a pathlib.Path") from None
+        raise TypeError(f"a checkpoint's path is {path!r}; needs a str, bytes or a pathlib.Path") from None
 
 
 def file_path(path):
@@ -52,7 +52,7 @@ def write_tensors(path, tensors, metadata=None):
 
     path: with the extension ".safetensors" or without. metadata: {text: text}, kept beside the tensors.
     Returns: the file's path.
-    Errors: TypeError for values that are no tensors; InvalidArgumentError for names that are no text; ResourceExhaustedError
+    Errors: TypeError for values that are not tensors; InvalidArgumentError for names that are not text; ResourceExhaustedError
     where the disk is full, PermissionDeniedError, FailedPreconditionError. Then the file is what it was.
     """
     path = file_path(path)
@@ -86,7 +86,7 @@ def read_tensors(path):
 
 
 def read_metadata(path):
-    """{text: text}: what stands beside the tensors of a file. Errors: those of read_tensors."""
+    """{text: text}: the metadata beside the tensors of a file. Errors: those of read_tensors."""
     return TensorFile(path).metadata
 
 
@@ -121,7 +121,7 @@ class TensorFile:
             raise DataLossError(f"{self.path}: metadata {key} is a {type(found).__name__}; must be a {kind.__name__}")
         for name in found:
             if not isinstance(name, str) or name not in self.tensors:
-                raise DataLossError(f"{self.path}: metadata {key} names {name!r:.60}, which is no tensor of the file")
+                raise DataLossError(f"{self.path}: metadata {key} names {name!r:.60}, which is not a tensor of the file")
         return found
 
     def read(self, name):
@@ -153,13 +153,13 @@ class TensorFile:
 
 
 def parsed(text, where):
-    """What JSON holds. DataLossError for what is none, with `where` in front."""
+    """What JSON holds. DataLossError for any other value, with `where` in front."""
     try:
         return json.loads(text)
     except RecursionError:
         raise DataLossError(f"{where}: is nested too deeply") from None
     except ValueError as error:
-        raise DataLossError(f"{where}: is no JSON: {error}") from None
+        raise DataLossError(f"{where}: is not JSON: {error}") from None
 
 
 def _packed_strings(value):
@@ -172,7 +172,7 @@ def _packed_strings(value):
 
 def _checked_shape(path, name, shape):
     if type(shape) is not list or len(shape) > 32 or any(type(extent) is not int or not 0 <= extent < 2**62 for extent in shape):
-        raise DataLossError(f"{path}: tensor {name!r}: {str(shape)[:60]} is no shape")
+        raise DataLossError(f"{path}: tensor {name!r}: {str(shape)[:60]} is not a shape")
     return tuple(shape)
 
 

@@ -1,8 +1,8 @@
-"""The graph of objects that stands in a checkpoint's metadata: how it is made from objects, and how it is read.
+"""The graph of objects in a checkpoint's metadata: how it is made from objects, and how it is read.
 
 In JSON: {"version": 1, "nodes": […]}; node 0 is the root. A node may have
 children: {name: node}; variable: the key of its tensor, and name: the variable's; tensors: {name: key} and state: {name: value},
-what the object told of itself; slots: [[node of a variable, slot name, node of the slot's variable]], of an optimiser.
+the object's own state; slots: [[node of a variable, slot name, node of the slot's variable]], of an optimiser.
 """
 import json
 

@@ -9,7 +9,7 @@ from tapedeck._core.public import public
 
 @public("train.CheckpointManager")
 class CheckpointManager:
-    """Numbers the checkpoints of a folder, and deletes old ones.
+    """Manages the checkpoints of a folder: numbers new ones and deletes old ones.
 
     checkpoint: a tf.train.Checkpoint; directory: the folder, made when needed; max_to_keep: how many stay, None for all;
     keep_checkpoint_every_n_hours: of those that would be deleted, one stays for so many hours; checkpoint_name: what files' names
@@ -130,4 +130,4 @@ class CheckpointManager:
         return None
 
     def sync(self):
-        """Does nothing: a checkpoint is on the disk when save returns."""
+        """Does nothing: save() returns after the checkpoint has been written to disk."""

@@ -42,11 +42,11 @@ class Archive:
     def __init__(self, path, most_bytes=MOST_BYTES, lists=True):
         self.path, self._most_bytes, self._lists = path, most_bytes, lists
         if os.path.exists(path) and not os.path.isfile(path):
-            raise ValueError(f"{path}: is no file")
+            raise ValueError(f"{path}: is not a file")
         with self._errors():
             try:
                 self._file = zipfile.ZipFile(path)
-            except (ValueError, struct.error) as error:  # offsets before the file's begin, extra fields that are cut off
+            except (ValueError, struct.error) as error:  # offsets before the file's start, extra fields that are cut off
                 raise zipfile.BadZipFile(str(error)) from error
         self._members = {info.filename: info for info in self._file.infolist()}
 
@@ -125,12 +125,12 @@ def _checked(array):
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ValueError("a bool is neither 0 nor 1")
     if array.dtype.kind == "U" and array.size and array.view(array.dtype.byteorder + "u4").max() > sys.maxunicode:
-        raise ValueError("a text holds what is no letter")
+        raise ValueError("a string holds an invalid code point")
     return array
 
 
 def _header(stream):
-    """(dtype, shape, order) of an array's header; the stream is behind it."""
+    """(dtype, shape, order) of an array's header; the stream is after it."""
     magic = stream.read(8)
     if magic[:6] != _MAGIC or magic[6:] not in (b"\1\0", b"\2\0", b"\3\0"):
         raise ValueError(f"it begins with {magic.hex() or 'nothing'}, as no array does")

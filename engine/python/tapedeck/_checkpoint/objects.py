@@ -32,7 +32,7 @@ def read_objects(path, root, attached=lambda: ()):
     try:
         restoration.restore([(0, root), *((children[name], child) for name, child in attached() if name in children)])
     except BaseException:
-        restoration.farewell.expect_partial = True
+        restoration.unrestored_warning.expect_partial = True
         raise
     return CheckpointLoadStatus(restoration, objects)
 
@@ -69,13 +69,13 @@ def _require_trackable(name, value):
 
 @public("tfe.Checkpoint", "train.Checkpoint")
 class Checkpoint(Trackable):
-    """Saves what objects hold to a file, and restores it by the objects' structure: names of attributes, not of variables.
+    """Saves the state of objects to a file and restores it by the objects' structure: names of attributes, not of variables.
 
-    root: the object whose attributes stand at the top of the saved structure; None for the checkpoint itself. kwargs: further
+    root: the object whose attributes are the top level of the saved structure; None for the checkpoint itself. kwargs: further
     objects, under their names; also attributes, which may be set later.
-    A checkpoint is restored in whole or in part, into objects that exist and into those that are made later. Where a file is not
-    whole, or a shape does not fit, nothing is changed.
-    Errors: ValueError for a value that is no variable, layer, optimizer, … or list or dict of them.
+    A checkpoint is restored in whole or in part, into existing objects and into those that are created later. If a file is damaged or a
+    shape does not fit, nothing is changed.
+    Errors: ValueError for a value that is not a variable, layer, optimizer, … or list or dict of them.
     """
 
     def __init__(self, root=None, **kwargs):
@@ -117,7 +117,7 @@ class Checkpoint(Trackable):
         return self._counter
 
     def write(self, file_prefix, options=None):
-        """Writes a checkpoint of that path, ".safetensors" behind it. It is neither numbered nor known to latest_checkpoint.
+        """Writes a checkpoint of that path, ".safetensors" after it. It is neither numbered nor known to latest_checkpoint.
 
         Returns: the path, without the extension. Errors: those of save.
         """
@@ -131,7 +131,7 @@ class Checkpoint(Trackable):
 
         Folders are made. The file appears when it is whole and on the disk; a process that dies before leaves what was there.
         Returns: "file_prefix-NUMBER", what restore takes. Errors: ResourceExhaustedError where the disk is full,
-        PermissionDeniedError, FailedPreconditionError where a file stands in a folder's place.
+        PermissionDeniedError, FailedPreconditionError where a folder is needed and there is a file.
         """
         prefix = _prefix(file_prefix)
         path = self._save_numbered(lambda number: f"{prefix}-{number}", options)

@@ -21,18 +21,18 @@ _SPARE = 64  # lists, tuples and kept values beside those of the rows
 
 
 class _Name:
-    """Stands for a class or function that a file names."""
+    """Represents a class or function that a file names."""
 
     def __init__(self, kind):
         self.kind = kind
 
 
 class _DType:
-    """Stands for the dtype of objects."""
+    """Represents the dtype of objects."""
 
 
 class _Array:
-    """Stands for the array; rows: its elements, None until its state is read."""
+    """Represents the array; rows: its elements, None until its state is read."""
 
     rows = shape = None
 
@@ -126,7 +126,7 @@ class _Machine:
 
     def _find(self, module, name):
         if type(module) is not str or type(name) is not str:
-            raise ValueError("the name of a class is no text")
+            raise ValueError("the name of a class is not a string")
         kind = _CLASSES.get(f"{module}.{name}")
         if kind is None:
             raise ValueError(f"it holds {module}.{name}, and may hold lists and numbers only")
@@ -150,7 +150,7 @@ class _Machine:
     def _list(self):
         found = self._top()
         if type(found) is not list:
-            raise ValueError(f"byte {self._at} adds to a {_kind(found)}, which is no list")
+            raise ValueError(f"byte {self._at} adds to a {_kind(found)}, which is not a list")
         return found
 
     def _append(self):
@@ -196,7 +196,7 @@ def _decoded(raw):
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise ValueError(f"a text is no UTF-8: {raw[:20]!r}") from None
+        raise ValueError(f"a string is not UTF-8: {raw[:20]!r}") from None
 
 
 def _reconstruct(kind, shape, code):
@@ -218,7 +218,7 @@ def _encode(text, codec):
     try:
         return text.encode("latin1")
     except UnicodeEncodeError:
-        raise ValueError(f"a text is no Latin-1: {text[:20]!r}") from None
+        raise ValueError(f"a string is not Latin-1: {text[:20]!r}") from None
 
 
 def _set_array(made, state):
@@ -281,13 +281,13 @@ def rows_of(data, count):
         raise ValueError(f"it would have {count} lists; at most {_MOST_ROWS} are read")
     made = _Machine(data, count).run()
     if type(made) is not _Array or made.rows is None:
-        raise ValueError(f"it is a {_kind(made)}, no array")
+        raise ValueError(f"it is a {_kind(made)}, not an array")
     if made.shape != (count,) or len(made.rows) != count:
         raise ValueError(f"its header says {count} lists; it holds {len(made.rows)} of shape {made.shape[:8]}")
     total, seen = 0, set()
     for row in made.rows:
         if type(row) is not list:
-            raise ValueError(f"an element is a {_kind(row)}, no list")
+            raise ValueError(f"an element is a {_kind(row)}, not a list")
         total += len(row)
         if total > len(data):
             raise ValueError("its lists repeat each other, and are longer than the file")

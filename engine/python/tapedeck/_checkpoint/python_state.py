@@ -22,7 +22,7 @@ class PythonState(Trackable):
         if isinstance(value, bytes):
             return {"py_state_bytes": value.decode("latin-1")}
         if not isinstance(value, str):
-            raise TypeError(f"{type(self).__name__}.serialize() returned {value!r}; needs a text or bytes")
+            raise TypeError(f"{type(self).__name__}.serialize() returned {value!r}; needs a str or bytes")
         return {"py_state": value}
 
     def _set_own_state(self, state):

@@ -1,4 +1,4 @@
-"""What stands in a checkpoint, without objects."""
+"""The tensors of a checkpoint, without objects."""
 import os
 
 from tapedeck._engine import NotFoundError

@@ -21,14 +21,14 @@ class Restoration:
         self.path = file.path
         self._owners = {}    # node: what gives the object that was bound to it
         self._numbers = {}   # id of an object: its node
-        self._handed = {}    # node: the tensor that somebody makes a variable of
+        self._handed = {}    # node: the tensor that a new variable is being made of
         self._pending = {number for number in range(len(graph.nodes)) if graph.has_values(number)}
         self._of_any_width = set()  # nodes of numbers that may be restored from another floating dtype
         self._of_variable = {}  # node of a variable: the optimisers' nodes that have slots for it
         for number in range(len(graph.nodes)):
             for of, _ in graph.slots(number):
                 self._of_variable.setdefault(of, set()).add(number)
-        self.farewell = _Farewell(graph, self._pending)
+        self.unrestored_warning = _UnrestoredWarning(graph, self._pending)
 
     # ---- what Trackable calls ----
 
@@ -193,7 +193,7 @@ class Restoration:
 
 
 def _add_binding(thing, restoration, number):
-    """The object waits for what the restoration still has; older ones that can bring nothing else are let go, and their files."""
+    """The object waits for what the restoration still has; older ones that can bring nothing else are released, and their files closed."""
     bindings = thing._bindings()
     bindings[:] = [(each, place) for each, place in bindings
                    if each is not restoration and not restoration.covers(number, each, place)]
@@ -202,7 +202,7 @@ def _add_binding(thing, restoration, number):
 
 
 def _set_states(states):
-    """Gives objects what they told of themselves. Where one refuses it, those before it get back what they had."""
+    """Restores the objects' own state. If one raises, those before it get back their former state."""
     before = []
     try:
         for thing, state in states:
@@ -214,8 +214,8 @@ def _set_states(states):
         raise
 
 
-class _Farewell:
-    """Says what was never restored when nobody waits for it any more, as TensorFlow does."""
+class _UnrestoredWarning:
+    """Warns of values that were never restored when the restoration is released, as TensorFlow does."""
 
     SHOWN = 10
 

@@ -39,7 +39,7 @@ class Saver:
     stays for so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen
     from its folder; the other arguments are the graph's and change nothing.
     Errors: RuntimeError without var_list. When it saves or restores, ValueError for two variables of one name, and for none;
-    TypeError for what is no variable.
+    TypeError for a value that is not a variable.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0, name=None,
@@ -66,13 +66,13 @@ class Saver:
         return [path for path, _ in self._last]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
-        """Makes known [(path, when it was written)], the oldest first. AssertionError for what is no list."""
+        """Makes known [(path, when it was written)], the oldest first. AssertionError for a value that is not a list."""
         if not isinstance(last_checkpoints_with_time, list):
             raise AssertionError("last_checkpoints_with_time must be a list")
         self._last = [tuple(each) for each in last_checkpoints_with_time]
 
     def set_last_checkpoints(self, last_checkpoints):
-        """Makes known the paths of checkpoints, the oldest first. AssertionError for what is no list."""
+        """Makes known the paths of checkpoints, the oldest first. AssertionError for a value that is not a list."""
         if not isinstance(last_checkpoints, list):
             raise AssertionError("last_checkpoints must be a list")
         self._last = [(path, float("inf")) for path in last_checkpoints]
@@ -84,7 +84,7 @@ class Saver:
 
     def save(self, sess=None, save_path=None, global_step=None, latest_filename=None, meta_graph_suffix="meta",
              write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
-        """Writes a checkpoint of the path, with "-STEP" behind it where global_step is given.
+        """Writes a checkpoint of the path, with "-STEP" after it where global_step is given.
 
         sess: None. global_step: a number, a tensor or a variable. latest_filename: another name than "checkpoint" for the file that
         says what the latest one is; write_state False leaves that file alone. The others change nothing.
@@ -162,7 +162,7 @@ class EagerSaver:
         self._saver = Saver(var_list)
 
     def save(self, file_prefix, global_step=None):
-        """Writes a checkpoint of that path, with "-STEP" behind it where global_step is given. Returns: what restore takes."""
+        """Writes a checkpoint of that path, with "-STEP" after it where global_step is given. Returns: what restore takes."""
         return self._saver.save(None, file_prefix, global_step)
 
     def restore(self, file_prefix):
@@ -179,7 +179,7 @@ def restore_variables_on_create(save_path, map_func=None):
     """A context in which new variables get the values that a checkpoint has under their names, each value once.
 
     save_path: a checkpoint; None or "" for nothing. map_func: a function of a variable's name that gives the checkpoint's.
-    Errors: ValueError where map_func is no function; NotFoundError for a name that is not in the checkpoint; InvalidArgumentError
+    Errors: ValueError where map_func is not a function; NotFoundError for a name that is not in the checkpoint; InvalidArgumentError
     for another shape or dtype.
     """
     if not save_path:

@@ -16,7 +16,7 @@ _ESCAPES = {"n": 10, "r": 13, "t": 9, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8
 
 @public("train.CheckpointState")
 class CheckpointState:
-    """What stands in the file.
+    """The contents of the file "checkpoint".
 
     model_checkpoint_path: the latest checkpoint; all_model_checkpoint_paths: those that are not deleted, the oldest first;
     all_model_checkpoint_timestamps: when they were written, seconds since 1970; last_preserved_timestamp: of the newest one that is
@@ -47,7 +47,7 @@ def _quoted(text):
 
 
 def _octal(letter):
-    """Its bytes; a path may have some that are no UTF-8."""
+    """Its bytes; a path may have some that are not UTF-8."""
     return "".join(f"\\{byte:03o}" for byte in os.fsencode(letter))
 
 
@@ -62,7 +62,7 @@ def _unquoted(text):
 
 
 def _parse(text):
-    """A CheckpointState. ValueError for what is none."""
+    """A CheckpointState. ValueError for any other value."""
     found, place = CheckpointState(), 0
     text = text.rstrip()
     while place < len(text):
@@ -92,7 +92,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
 
     save_dir: the folder; model_checkpoint_path: the latest checkpoint, which comes last in all_model_checkpoint_paths; the other
     arguments are CheckpointState's. latest_filename: another name than "checkpoint". relative: paths are written as seen from
-    the folder, so that it may be moved; otherwise only where it is no absolute path itself.
+    the folder, so that it may be moved; otherwise only where it is not an absolute path itself.
     Errors: ValueError for another number of timestamps than of paths; RuntimeError where a checkpoint has the file's name.
     """
     save_dir = path_text(save_dir)

@@ -56,7 +56,7 @@ class CheckpointLoadStatus(_LoadStatus):
 
     def expect_partial(self):
         """Says that parts of the checkpoint, or of the objects, are not to be matched: no warnings. Returns the status."""
-        self._restoration.farewell.expect_partial = True
+        self._restoration.unrestored_warning.expect_partial = True
         return self
 
     def _unmatched(self):

@@ -1,5 +1,5 @@
-"""What a user gave, as what a function needs. Each refusal is an error of the engine and begins with the argument's name; the
-public function puts its own name in front."""
+"""Converts arguments to what a function needs. Each error is one of the engine's and begins with the argument's name; the public
+function adds its own name."""
 import os
 from operator import index
 
@@ -15,23 +15,23 @@ def _refused(name, value, needs, error):
 
 
 def integer(value, name):
-    """A whole number as Python's."""
+    """An integer as a Python int."""
     try:
         return index(value)
     except TypeError as error:
-        raise _refused(name, value, "no integer", error) from error
+        raise _refused(name, value, "not an integer", error) from error
 
 
 def number(value, name):
-    """A real number as Python's float."""
+    """A real number as a Python float."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _refused(name, value, "no number", error) from error
+        raise _refused(name, value, "not a number", error) from error
 
 
 def flag(value, name):
-    """True or False, of whatever Python can tell it."""
+    """The truth value of the argument, as bool() gives it."""
     try:
         return bool(value)
     except (TypeError, ValueError) as error:
@@ -43,7 +43,7 @@ def sequence(value, name):
     try:
         return list(value)
     except TypeError as error:
-        raise _refused(name, value, "no list", error) from error
+        raise _refused(name, value, "not a list", error) from error
 
 
 def array(value, name, dtype=None):
@@ -51,7 +51,7 @@ def array(value, name, dtype=None):
     try:
         return np.asarray(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _refused(name, value, "no array" if dtype is None else f"no array of {np.dtype(dtype).name}", error) from error
+        raise _refused(name, value, "not an array" if dtype is None else f"not an array of {np.dtype(dtype).name}", error) from error
 
 
 def extents(value, name):
@@ -59,35 +59,35 @@ def extents(value, name):
     try:
         return np.shape(value)
     except (TypeError, ValueError) as error:
-        raise _refused(name, value, "no array", error) from error
+        raise _refused(name, value, "not an array", error) from error
 
 
 def integers(value, name):
-    """A whole number, or a list or an array of them, as a flat list of Python's."""
+    """An integer, or a list or an array of them, as a flat list of Python ints."""
     return [integer(each, name) for each in array(value, name).reshape(-1)]
 
 
 def one_integer(value, name):
-    """A whole number, also as an array or tensor of one."""
+    """An integer, also as an array or tensor of one."""
     found = integers(value, name)
     if len(found) != 1:
-        raise of_argument(_engine.InvalidArgumentError(f"{name}: {shown(value)} is no single integer"))
+        raise of_argument(_engine.InvalidArgumentError(f"{name}: {shown(value)} is not a single integer"))
     return found[0]
 
 
 def having(value, name, attribute, kind):
     """The value, which is taken by what it can do: it must have that attribute. kind: what such a thing is called."""
     if not hasattr(value, attribute):
-        raise of_argument(_engine.TypeMismatchError(f"{name}: {shown(value)} is no {kind}"))
+        raise of_argument(_engine.TypeMismatchError(f"{name}: {shown(value)} is not {'an' if kind[0] in 'aeio' else 'a'} {kind}"))
     return value
 
 
 def text(value, name):
-    """A text of Python's, which UTF-8's bytes, and a tensor of one string, become."""
+    """A str: of a str, of UTF-8 bytes, or of a string tensor with one element."""
     plain = value.numpy() if isinstance(value, _engine.Tensor) and value.dtype.name == "string" and not value.ndim else value
     plain = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else plain
     if not isinstance(plain, str):
-        raise of_argument(_engine.TypeMismatchError(f"{name}: {shown(value)} is no text"))
+        raise of_argument(_engine.TypeMismatchError(f"{name}: {shown(value)} is not a string"))
     return plain
 
 
@@ -96,7 +96,7 @@ def path_text(value, name):
     try:
         return os.fspath(value)
     except TypeError as error:
-        raise _refused(name, value, "no path", error) from error
+        raise _refused(name, value, "not a path", error) from error
 
 
 def one_of(value, name, choices):

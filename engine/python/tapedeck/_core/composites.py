@@ -28,7 +28,7 @@ def either(function, name, value, other_name, other):
 
 
 def require_callable(function, argument, value):
-    """TypeError for what cannot be called."""
+    """TypeError for an argument that is not callable."""
     if not callable(value):
         raise _engine.TypeMismatchError(f"{function}: {argument} is {value!r}; needs a function")
 

@@ -15,7 +15,7 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
     """Execution is always eager: this only sets what happens to ops' inputs that are on another device, and to what a variable on
     another one is given. TensorFlow 1 programs call it first.
 
-    device_policy: tfe.DEVICE_PLACEMENT_SILENT, they are copied, which None stands for; _WARN, with a line of output; _EXPLICIT, they
+    device_policy: tfe.DEVICE_PLACEMENT_SILENT, they are copied (the default, None); _WARN, with a line of output; _EXPLICIT, they
     are refused; _SILENT_FOR_INT32, all but those of int32 are. For all threads without a policy of their own
     (tf.config.experimental.set_device_policy). ValueError for another.
     """
@@ -68,16 +68,16 @@ def device(name=None, *, device_name=None, device_name_or_function=None):
     is: tf.device("/job:localhost/replica:0/task:0/device:CPU:0"). An op without a kernel for GPUs runs on
     the CPU, and its results are copied back.
 
-    None and "" end what a device around says: ops run on the first GPU that one of their inputs is on; those on CPU tensors there;
-    those that make values of nothing on the first GPU, where there is one. device_name and device_name_or_function are TensorFlow's
+    None and "" cancel the surrounding tf.device: an op runs on the first GPU that holds one of its inputs, else on the CPU; an op without
+    inputs runs on the first GPU, if there is one. device_name and device_name_or_function are TensorFlow's
     names of the argument.
-    For a device that is not there stands the first GPU, or the CPU where there is none: a program for GPUs runs on any machine.
-    tf.config.set_soft_device_placement(False) makes that an error, RuntimeError naming the device and why it is not there.
-    Errors: ValueError for what is no device's name.
+    A missing device is replaced by the first GPU, or by the CPU on a machine without GPUs, so a program for GPUs runs on any machine.
+    After tf.config.set_soft_device_placement(False) a missing device is a RuntimeError that names the device and the reason.
+    Errors: ValueError for a value that is not a device's name.
     """
     name = next((each for each in (name, device_name, device_name_or_function) if each is not None), None)
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"device: name is {name!r}; needs a text, as '/cpu:0', or None")
+        raise TypeError(f"device: name is {name!r}; needs a string, as '/cpu:0', or None")
     before = _engine.enter_device(name or None, soft_placement[0])
     try:
         yield
@@ -91,11 +91,11 @@ def name_scope(name, default_name=None, values=None):
     """Records of the ops inside carry this scope: "outer/inner"; names of variables begin with it. Yields "outer/inner/".
 
     name: a text; one that ends with "/", as what was yielded, is a whole scope, whatever is around it. None for default_name.
-    Errors: ValueError for what is no name.
+    Errors: ValueError for a value that is not a name.
     """
     text = name if name is not None else default_name
     if not isinstance(text, str) or not text.rstrip("/") or not text.isprintable():
-        raise ValueError(f"name_scope: {text!r} is no name")
+        raise ValueError(f"name_scope: {text!r} is not a name")
     whole = _engine.push_scope(text)
     try:
         yield whole + "/"
@@ -108,7 +108,7 @@ def name_scope(name, default_name=None, values=None):
 def control_dependencies(control_inputs):
     """Does nothing but call the functions in the list: ops run in the order in which Python reaches them.
 
-    control_inputs: a list of anything, or None. Errors: TypeError for what is no list.
+    control_inputs: a list of anything, or None. Errors: TypeError for a value that is not a list.
     """
     if control_inputs is not None and not hasattr(control_inputs, "__iter__"):
         raise TypeError(f"control_dependencies: control_inputs is {control_inputs!r}; needs a list")

@@ -13,12 +13,12 @@ public("newaxis")(None)
 
 @public("constant")
 def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
-    """A tensor of a number, a string, a nested list, or a NumPy array.
+    """Creates a tensor from a number, a string, a nested list, or a NumPy array.
 
     dtype: None takes float32 for floats, int32 for ints, complex128 for complex numbers, bool for bools, string for str and
     bytes, and an array's own. shape: the value is reshaped to it, or repeated where it is one number; verify_shape: it must
-    have that shape. An array that nobody can write to (flags.writeable False, down to its base) shares its memory; others
-    are copied. After tf.compat.v1_behavior() floats are cut where dtype is one of whole numbers. InvalidArgumentError (a
+    have that shape. An array that is read-only (flags.writeable is False, down to its base) shares its memory; others
+    are copied. After tf.compat.v1_behavior() floats are cut where dtype is one of integers. InvalidArgumentError (a
     ValueError) for lists that are not rectangular and numbers that do not fit; TypeError for values and dtypes that no tensor
     has, and another shape.
     """
@@ -41,7 +41,7 @@ def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
 
 @public("convert_to_tensor")
 def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_dtype=None):
-    """A tensor of whatever can be one: a tensor itself, a variable's value, or what tf.constant takes.
+    """Converts a value to a tensor: a tensor is returned as it is, a variable as its value, other values as by tf.constant.
 
     dtype: what the tensor must be; a tensor of another dtype is an error. dtype_hint (preferred_dtype in TensorFlow 1):
     used where the value can have it. An IndexedSlices becomes the whole tensor.

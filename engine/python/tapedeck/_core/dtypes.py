@@ -1,7 +1,7 @@
 """The element types of tensors: tf.float32, tf.int32, tf.bool and their siblings.
 
 bool, int32, int64, float32 and float64 have kernels of their own. The others are stored as they are, while ops compute in
-int32 (uint32: int64) or float32 and round the results: whole numbers wrap around. NumPy has no bfloat16: arrays of such
+int32 (uint32: int64) or float32 and round the results: integers wrap around. NumPy has no bfloat16: arrays of such
 tensors are float32.
 
 string holds bytes of any length (text as UTF-8); uint64 and the complex types take part in the ops that say so.
@@ -35,7 +35,7 @@ class DType:
 
     @property
     def base_dtype(self):
-        """The type itself: there are no reference types here."""
+        """The dtype itself: there are no reference dtypes."""
         return self
 
     @property
@@ -50,12 +50,12 @@ class DType:
 
     @property
     def is_integer(self):
-        """True for whole numbers, with or without a sign."""
+        """True for integers, with or without a sign."""
         return self._numpy.kind in "iu"
 
     @property
     def is_unsigned(self):
-        """True for whole numbers without a sign."""
+        """True for integers without a sign."""
         return self._numpy.kind == "u"
 
     @property
@@ -101,12 +101,12 @@ class DType:
 
     @property
     def min(self):
-        """The least finite value."""
+        """The smallest finite value."""
         return -self.max if self._name == "bfloat16" else self._limits().min
 
     @property
     def max(self):
-        """The greatest finite value."""
+        """The largest finite value."""
         return float.fromhex("0x1.fep127") if self._name == "bfloat16" else self._limits().max
 
     def _limits(self):

@@ -22,42 +22,42 @@ OpError.op = _given(1, "The graph's operation: None, as eager ops have none.")
 
 @public("errors.CancelledError")
 class CancelledError(OpError):
-    """An operation was given up."""
+    """An operation was cancelled."""
 
 
 @public("errors.UnknownError")
 class UnknownError(OpError):
-    """An error of a kind that nobody knows."""
+    """An unknown error."""
 
 
 @public("errors.DeadlineExceededError")
 class DeadlineExceededError(OpError):
-    """An operation took longer than it may."""
+    """An operation exceeded its deadline."""
 
 
 @public("errors.AlreadyExistsError")
 class AlreadyExistsError(OpError):
-    """What was to be made is there already."""
+    """The object to be created exists already."""
 
 
 @public("errors.PermissionDeniedError")
 class PermissionDeniedError(OpError):
-    """The user may not do that."""
+    """The user lacks permission."""
 
 
 @public("errors.AbortedError")
 class AbortedError(OpError):
-    """An operation was stopped by another one."""
+    """An operation was aborted by another one."""
 
 
 @public("errors.UnavailableError")
 class UnavailableError(OpError):
-    """Something is not there for now."""
+    """A service is currently unavailable."""
 
 
 @public("errors.UnauthenticatedError")
 class UnauthenticatedError(OpError):
-    """The user is not known."""
+    """The user is not authenticated."""
 
 
 _codes = [CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError, AlreadyExistsError,

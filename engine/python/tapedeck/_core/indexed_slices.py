@@ -12,7 +12,7 @@ from tapedeck._core.refusals import shown
 class IndexedSlices:
     """Some rows of a tensor: values[i] belongs to row indices[i].
 
-    values: any dtype, at least one axis; indices: whole numbers, one for each row of values; dense_shape: of the whole tensor,
+    values: any dtype, at least one axis; indices: integers, one for each row of values; dense_shape: of the whole tensor,
     or None. tf.convert_to_tensor makes the whole tensor where dense_shape is known: zeros elsewhere, rows of one number added.
     """
 
@@ -22,7 +22,7 @@ class IndexedSlices:
         plain = not hasattr(values, "dtype") and all(isinstance(leaf, numbers.Number) for leaf in nest.flatten(values))
         self._given_values = copy.deepcopy(values) if plain else self._values
         if not self._indices.dtype.is_integer:
-            raise _engine.TypeMismatchError(f"IndexedSlices: indices is {self._indices.dtype.name}; needs whole numbers")
+            raise _engine.TypeMismatchError(f"IndexedSlices: indices is {self._indices.dtype.name}; needs integers")
         self._dense_shape = None if dense_shape is None else _engine.convert_to_tensor(dense_shape)
 
     @property

@@ -9,7 +9,7 @@ _SHORT = {"tapedeck": "tf", "tapedeck.tfe": "tfe"}
 
 
 class MissingName(AttributeError):
-    """An AttributeError whose text is made when somebody reads it: hasattr() asks often and reads nothing."""
+    """An AttributeError whose text is made when it is first read: hasattr() raises many and reads none."""
 
     def __init__(self, module, name):
         super().__init__(name)

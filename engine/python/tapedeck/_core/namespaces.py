@@ -80,13 +80,13 @@ def _put(full_name, thing):
 
 
 def install():
-    """Called once, at the end of the package's import. What a Python file defines stands in front of an op's function."""
+    """Called once, at the end of the package's import. What a Python file defines takes precedence over an op's function."""
     by_path = {}
     for full_name, thing in {**_engine.op_functions, **public.NAMES}.items():
         path, _, name = full_name.rpartition(".")
         by_path.setdefault(path, {})[name] = thing
     for full_name, file in public.LATER.items():
-        if file != f"tapedeck.{full_name}":  # namespaces are not listed before somebody asks for them
+        if file != f"tapedeck.{full_name}":  # namespaces are not listed before they are first used
             path, _, name = full_name.rpartition(".")
             _namespace(path).__all__.append(name)
     for path, things in by_path.items():

@@ -66,7 +66,8 @@ def _pack(part, remaining):
 
 @public("nest.pack_sequence_as")
 def pack_sequence_as(structure, flat_sequence, expand_composites=False):
-    """flat_sequence's leaves in the form of structure. ValueError where their numbers differ, TypeError for what is no sequence."""
+    """flat_sequence's leaves in the form of structure. ValueError where their numbers differ, TypeError for a value that is not a
+    sequence."""
     if not hasattr(flat_sequence, "__iter__"):
         raise TypeError(f"pack_sequence_as: flat_sequence is {flat_sequence!r}; needs a list")
     leaves = list(flat_sequence)
@@ -102,9 +103,9 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
 
 @public("nest.map_structure")
 def map_structure(func, *structure, check_types=True, expand_composites=False):
-    """func applied to every leaf of one structure, or to the leaves at the same place of several, in the form of the first.
+    """Applies func to every leaf of a structure, or to corresponding leaves of several; the result has the structure of the first.
 
-    TypeError where func is no function or no structure is given; ValueError and TypeError where the structures differ, as
+    TypeError where func is not a function or no structure is given; ValueError and TypeError where the structures differ, as
     assert_same_structure has it.
     """
     if not callable(func):

@@ -59,7 +59,7 @@ def _text(value, most):
         return value
     leaves = nest.flatten(value)
     tensors = [isinstance(leaf, (_engine.Tensor, _engine.Variable)) for leaf in leaves]
-    place = "{}"  # stands for a tensor while the structure is laid out
+    place = "{}"  # placeholder of a tensor while the structure is laid out
     while place in pprint.pformat([leaf for leaf, is_tensor in zip(leaves, tensors) if not is_tensor]):
         place = "{" + place + "}"
     layout = pprint.pformat(nest.pack_sequence_as(
@@ -90,21 +90,21 @@ def print_data(input_, data, message=None, first_n=None, summarize=None, name=No
 
 @public("print")
 def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
-    """Prints values, tensors as TensorFlow does: tf.print("x:", x). Strings of tensors stand in quotes, but for one alone.
+    """Prints values, tensors as TensorFlow does: tf.print("x:", x). Strings in tensors are quoted, except a single one.
 
     inputs: strings, tensors, nested structures of tensors, any Python values; output_stream: where to: None for
     sys.stderr, a stream such as sys.stdout, or "file://" and the path of a file, to which it is appended; summarize: how
-    many elements are shown from either end of each axis, -1 for all; sep: between the inputs; end: behind them.
+    many elements are shown from either end of each axis, -1 for all; sep: between the inputs; end: after them.
     Returns: None.
     Errors: InvalidArgumentError (a ValueError) for another output_stream, or a summarize below -1.
     """
     if summarize is None:
         summarize = 3
     if isinstance(summarize, bool) or not isinstance(summarize, (int, np.integer)) or summarize < -1:
-        raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs a whole number of at least -1")
+        raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs an integer of at least -1")
     for name, value in (("sep", sep), ("end", end)):
         if not isinstance(value, str):
-            raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a text")
+            raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a string")
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) == dtypes.string and not inputs[0].ndim:
         text = inputs[0].numpy().decode("utf-8", "backslashreplace") + end  # a lone string needs no quotes
     else:

@@ -1,9 +1,9 @@
-"""The one way into `tf.`: a public name stands where the thing that it names is defined.
+"""The one way into `tf.`: a public name is given where the function or class is defined.
 
     @public("linalg.einsum", "einsum")
     def einsum(equation, *inputs, name=None):
 
-namespaces.py puts what stands here in its places, in front of an op's function of the same name.
+namespaces.py installs these names; they take precedence over an op's function of the same name.
 """
 import inspect
 import types
@@ -26,7 +26,7 @@ def public(*names, in_errors=False, row=None):
 
     The first name that ends with its own tells where pickle and profilers find it. in_errors: what the engine refuses inside of the
     function tells its name and its arguments; not so for one that calls the user's functions, whose errors are theirs. row: of a
-    function that stands in front of an op's, that op, which checks what it is given; its documentation follows the function's own,
+    function that replaces an op's, that op, which checks what it is given; its documentation follows the function's own,
     which says only what the op does not.
     """
     def named(thing):
@@ -55,7 +55,7 @@ def same(namespace, *names):
 
 
 def later(module, *names):
-    """What `module` defines under these names is imported when somebody asks for one of them."""
+    """What `module` defines under these names is imported when one of them is first used."""
     LATER.update(dict.fromkeys(names, module))
 
 

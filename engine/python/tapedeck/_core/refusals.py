@@ -1,5 +1,5 @@
-"""What the engine says of an argument names the op that refused it, or the argument alone: this adds the public function that was
-called, and its arguments. Other exceptions are none of the user's doing, and pass as they are."""
+"""An error of the engine names the op that raised it, or only the argument: this module adds the public function that was called, and its
+arguments. Other exceptions are not caused by an argument and pass unchanged."""
 import functools
 import inspect
 
@@ -9,7 +9,7 @@ from tapedeck import _engine
 
 
 def shown(value):
-    """A value in few letters. A class of the package says them itself where it has a method _shown_in_errors."""
+    """A short text of a value. A class of the package can define it in a method _shown_in_errors."""
     if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
         named = f"{value.name} " if isinstance(value, _engine.Variable) else ""
         return f"{named}{value.dtype.name} {tuple(value.shape)}"
@@ -33,8 +33,8 @@ def _called_with(function, args, kwargs):
 _complete = object()
 
 
-class _Told:
-    """What an error says without the arguments of the calls that it passed, and which op or function stands in front of it."""
+class _ErrorText:
+    """The text of an error without the calls' arguments, and the op or function that it begins with."""
 
     def __init__(self, error):
         self.text, self.function = str(error), error.op_name
@@ -42,47 +42,47 @@ class _Told:
             self.text, self.function = self.text.removeprefix("convert_to_tensor: value: "), ""
 
     def begins_with(self, name):
-        """Whether nothing need be put in front: a function of the package may say its own name."""
+        """Whether the text has the function's name already: functions of the package may add it themselves."""
         return self.function == name or self.function is None and self.text.startswith((f"{name}: ", f"{name}() "))
 
 
-def _tell(error, function, args, kwargs):
-    """Puts the function in front of what the error says, and the call's arguments behind it."""
-    told = getattr(error, "_told", None) or _Told(error)
-    if told is not _complete and not told.begins_with(function.__name__):
-        told.text = f"{function.__name__}: {told.text}"
-        error.args = (f"{told.text}; called with {_called_with(function, args, kwargs)}",)
-    if told is not _complete:
-        told.function = function.__name__
-    error._told = told
+def _add_call(error, function, args, kwargs):
+    """Prepends the function's name to the error's text, and appends the call's arguments."""
+    error_text = getattr(error, "_error_text", None) or _ErrorText(error)
+    if error_text is not _complete and not error_text.begins_with(function.__name__):
+        error_text.text = f"{function.__name__}: {error_text.text}"
+        error.args = (f"{error_text.text}; called with {_called_with(function, args, kwargs)}",)
+    if error_text is not _complete:
+        error_text.function = function.__name__
+    error._error_text = error_text
 
 
 def of_argument(error):
-    """The error, which begins with an argument's name, not with a function's."""
-    error._told = _Told(error)
-    error._told.function = ""
+    """Marks an error whose text begins with an argument's name, not with a function's."""
+    error._error_text = _ErrorText(error)
+    error._error_text.function = ""
     return error
 
 
 def whole(error):
-    """The error, to which functions add nothing: it says all of it."""
-    error._told = _complete
+    """Marks an error as complete: functions add nothing to it."""
+    error._error_text = _complete
     return error
 
 
 def naming(function):
-    """The function; what the engine refuses inside of it tells its name and its arguments."""
+    """Wraps a function: errors that the engine raises in it get its name and its arguments."""
 
     @functools.wraps(function)
     def refusing(*args, **kwargs):
         try:
             return function(*args, **kwargs)
         except _engine.OpError as error:
-            _tell(error, function, args, kwargs)
+            _add_call(error, function, args, kwargs)
             raise
         except MemoryError as error:  # of NumPy or Python
             translated = _engine.ResourceExhaustedError(str(error))
-            _tell(translated, function, args, kwargs)
+            _add_call(translated, function, args, kwargs)
             raise translated from error
 
     refusing.in_errors = True

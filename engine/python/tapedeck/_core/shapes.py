@@ -6,11 +6,11 @@ from tapedeck._core.public import public
 
 
 def _extent(value):
-    """An extent as a number of Python's, or None."""
+    """An extent as a Python number, or None."""
     try:
         number = value if value is None else index(value)
     except TypeError:
-        raise TypeError(f"TensorShape: dims holds {value!r}; needs whole numbers or None") from None
+        raise TypeError(f"TensorShape: dims holds {value!r}; needs integers or None") from None
     if number is not None and number < 0:
         raise ValueError(f"TensorShape: dims holds {number}; an extent is at least 0")
     return number
@@ -18,7 +18,7 @@ def _extent(value):
 
 @public("Dimension")
 class Dimension(int):
-    """TensorFlow 1's extent: a whole number with `value`. A shape's items are such after tf.compat.v1_behavior()."""
+    """TensorFlow 1's extent: an integer with `value`. A shape's items are such after tf.compat.v1_behavior()."""
 
     __slots__ = ()
 
@@ -118,7 +118,7 @@ class TensorShape(tuple):
     """A tensor's extents: a tuple of ints with TensorFlow's names on top. Equal to the same tuple or list.
 
     dims: the extents, None for one that is not known; None for an UnknownShape.
-    Errors: TypeError for extents that are neither whole numbers nor None; ValueError for those below 0.
+    Errors: TypeError for extents that are neither integers nor None; ValueError for those below 0.
     """
 
     __slots__ = ()
@@ -179,7 +179,7 @@ class TensorShape(tuple):
         return TensorShape([mine if theirs is None else theirs for mine, theirs in zip(self, TensorShape(other))])
 
     def concatenate(self, other):
-        """The extents of this shape and behind them those of the other."""
+        """The extents of this shape and after them those of the other."""
         other = TensorShape(other)
         return other if isinstance(other, UnknownShape) else self + other
 

@@ -52,7 +52,7 @@ def _is_tensor(value):
 
 
 def _pair(x, y):
-    """Both as tensors; a Python value takes the dtype of the tensor beside it, whole numbers that of floats."""
+    """Both as tensors; a Python value takes the dtype of the tensor beside it, integers that of floats."""
     left, right = _to_tensor(x), _to_tensor(y)
     if left.dtype != right.dtype:
         if not _is_tensor(y) and (_is_tensor(x) or left.dtype.is_floating):
@@ -152,7 +152,7 @@ def _rank(function, value):
     if value.shape:
         raise _InvalidArgument(f"{function}: rank has shape {tuple(value.shape)}; Rank must be a scalar")
     if not value.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"{function}: rank is {value.dtype.name}, no integer; must be of type <dtype: 'int32'>")
+        raise _engine.TypeMismatchError(f"{function}: rank is {value.dtype.name}, not an integer; must be of type <dtype: 'int32'>")
     return int(value)
 
 
@@ -228,13 +228,13 @@ def _check_shape(tensor, shape, known, message):
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     """Shapes with symbols: assert_shapes([(x, ("N", "D")), (w, ("D", 3)), (y, ("...", 3))]).
 
-    Equal names stand for equal extents; None and "." for any; "..." or "*" at one end for any axes.
+    Equal names mean equal extents; None and "." match any extent; "..." or "*" at one end matches any axes.
     """
     known = {}
     for pair in shapes.items() if isinstance(shapes, dict) else sequence(shapes, "shapes"):
         found = sequence(pair, "shapes")
         if len(found) != 2:
-            raise _InvalidArgument(f"shapes: {pair!r} is no pair of a tensor and its shape")
+            raise _InvalidArgument(f"shapes: {pair!r} is not a pair of a tensor and its shape")
         _check_shape(_to_tensor(found[0]), found[1], known, message)
 
 
@@ -254,7 +254,7 @@ def assert_type(tensor, tf_type, message=None, name=None):
 
 @public("debugging.assert_integer", "assert_integer", in_errors=True)
 def assert_integer(x, message=None, name=None):
-    """x holds whole numbers.
+    """x holds integers.
 
     x: any dtype; message: how the error begins.
     Returns: None.
@@ -269,7 +269,7 @@ def assert_integer(x, message=None, name=None):
 def assert_same_float_dtype(tensors=None, dtype=None):
     """All tensors have one floating dtype: dtype, where that is given.
 
-    tensors: a list of them, in which None stands for nothing, or None; dtype: a floating dtype, or None.
+    tensors: a list of them, in which None is skipped, or None; dtype: a floating dtype, or None.
     Returns: that dtype; float32 for no tensors and no dtype.
     Errors: InvalidArgumentError for several dtypes, and for one that is not floating.
     """
@@ -332,27 +332,27 @@ def _steps(x, op):
 
 @public("debugging.is_non_decreasing", "is_non_decreasing", in_errors=True)
 def is_non_decreasing(x, name=None):
-    """Whether the values in row-major order never fall, as a bool tensor."""
+    """Whether the values in row-major order never decrease, as a bool tensor."""
     return _steps(x, "less_equal")
 
 
 @public("debugging.is_strictly_increasing", "is_strictly_increasing", in_errors=True)
 def is_strictly_increasing(x, name=None):
-    """Whether the values in row-major order always rise, as a bool tensor."""
+    """Whether the values in row-major order strictly increase, as a bool tensor."""
     return _steps(x, "less")
 
 
 @public("debugging.health", in_errors=True)
 def health(name, value):
-    """A number that an optimiser of your own says of itself in a step, for the panel Health.
+    """Reports a number of your own optimiser to the panel Health, once per step.
 
         tf.debugging.health("L-BFGS/s·y", tf.tensordot(step, change, 1))
 
     name: a group and a quantity, "L-BFGS/step length". Each quantity is a curve, each group a table. Of "s·y", "rho" (1 / s·y), "d·g"
-    (the direction times the gradient), "step length" and "curvature" (s·y / s·s) the panel's rules say what is wrong. value: a number
+    (the direction times the gradient), "step length" and "curvature" (s·y / s·s) the panel's rules report problems. value: a number
     or a tensor of one element.
-    It is of the step that goes on; between a step's last update and the next forward pass, of the step that has ended.
-    Where nobody records, nothing is read and it returns at once.
+    The number belongs to the current step; between a step's last update and the next forward pass, to the step that has ended.
+    Without a recorder the function returns at once and reads nothing.
     Errors: ValueError for a name without a group.
     """
     if _engine.debug.attached():
@@ -367,7 +367,7 @@ def is_numeric_tensor(tensor):
 
 @public("debugging.save_trace", in_errors=True)
 def save_trace(path):
-    """Writes what was recorded so far to a trace file, which the window opens like a session: its records, values, curves and sources.
+    """Writes the recording so far to a trace file, which the window opens like a session: records, values, curves and sources.
 
     path: where to; by convention it ends with .tapetrace.
     Returns: a dict with the file's path and bytes, and how many records and values it has.
@@ -383,7 +383,7 @@ def save_trace(path):
 
 @public("debugging.set_replay_device", in_errors=True)
 def set_replay_device(device):
-    """Where the window computes values again that are no longer held, when somebody looks at them.
+    """Sets the device on which the window recomputes values that are no longer held.
 
         tf.debugging.set_replay_device("/cpu:0")   # *Session > Recompute on the CPU*
 
@@ -410,5 +410,5 @@ _document((assert_equal, assert_none_equal, assert_less, assert_less_equal, asse
 _document((assert_near,), "x, y: tensors or values of one dtype, whose shapes broadcast; rtol, atol: numbers", "the values")
 _document((assert_positive, assert_negative, assert_non_negative, assert_non_positive), "x: numbers, any shape",
           "the places and the values")
-_document((assert_rank, assert_rank_at_least, assert_rank_in), "x: any dtype; rank, ranks: whole numbers", "the shape")
+_document((assert_rank, assert_rank_at_least, assert_rank_in), "x: any dtype; rank, ranks: integers", "the shape")
 _document((assert_shapes,), "shapes: pairs of a tensor and its shape, or a dict of them", "the shape and the extent")

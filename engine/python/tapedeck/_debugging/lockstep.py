@@ -1,4 +1,4 @@
-"""tf.debugging.lockstep: one function under two settings, beside one another, up to the first op that differs."""
+"""tf.debugging.lockstep: runs one function under two settings and stops at the first op that differs."""
 import contextlib
 import os
 
@@ -36,7 +36,7 @@ class Setting:
                 raise _engine.InvalidArgumentError(f"lockstep: dtype of {place} is {self.dtype.name}; needs float16, bfloat16, float32 "
                                                    "or float64")
         if self.threads is not None and (not isinstance(self.threads, int) or isinstance(self.threads, bool) or self.threads < 1):
-            raise _engine.InvalidArgumentError(f"lockstep: threads of {place} is {self.threads!r}; needs a whole number from 1 on")
+            raise _engine.InvalidArgumentError(f"lockstep: threads of {place} is {self.threads!r}; needs an integer of at least 1")
         if self.device is not None:
             self.device = _engine.check_device(self.device)
 
@@ -279,7 +279,7 @@ def lockstep(f, a, b, *args, rtol=None, atol=None, limit_bytes=2**30, **kwargs):
         dtype: everything floating is computed in it ("float64"), variables and conversions included; complex numbers in the one that
             goes with it. Values that come from outside keep the digits that they have. Random numbers are drawn in float32 then.
         threads: how many threads kernels may use.
-        device: "/cpu:0", "/gpu:0"; a text alone stands for a device. NotFoundError where it is not there. Ops run there as inside
+        device: "/cpu:0", "/gpu:0"; a string alone is a device. NotFoundError where it is not there. Ops run there as inside
             tf.device; variables stay where they are, and copies between devices are not compared.
         seed: for tf.set_random_seed.
         None, or nothing of these: as the program has it.
@@ -304,7 +304,7 @@ def lockstep(f, a, b, *args, rtol=None, atol=None, limit_bytes=2**30, **kwargs):
     require_callable("lockstep", "f", f)
     settings = Setting(a, "a"), Setting(b, "b")
     if _lockstep.runs():
-        raise _engine.FailedPreconditionError("lockstep: another one runs; a lockstep can not begin inside of a lockstep")
+        raise _engine.FailedPreconditionError("lockstep: another one runs; a lockstep cannot begin inside of a lockstep")
     one, other = settings
     loose = one.dtype != other.dtype or one.device != other.device
     narrowest = max((setting.dtype for setting in settings if setting.dtype is not None), key=_WIDTHS.index, default=None)

@@ -20,11 +20,11 @@ def plot(name, y, x=None, x_name=None):
     title of the axis: "x" unless you say otherwise, "index" where there is no x.
     Without a session it does nothing.
     Errors: InvalidArgumentError (a ValueError) where x and y are not as many, an x is not finite, one number has no x, or a
-    name is no text.
+    name is not a string.
     """
     for argument, value in (("name", name), ("x_name", "x" if x_name is None else x_name)):
         if not isinstance(value, str) or not value:
-            raise _engine.InvalidArgumentError(f"plot: {argument} is {value!r}; must be a text that is not empty")
+            raise _engine.InvalidArgumentError(f"plot: {argument} is {value!r}; must be a non-empty string")
     if not _engine.debug.attached():
         return
     values = _numbers(y, "y")

@@ -140,7 +140,7 @@ class ProgramState:
         return [(variable, value) for variable, value in found if variable is not None]
 
     def lasting(self):
-        """The variables that were made since then and that somebody holds."""
+        """The variables that were made since then and are still referenced."""
         if any(reference() is not None for reference, _ in self._made):
             gc.collect()
         return [variable for variable, _ in self._living()]

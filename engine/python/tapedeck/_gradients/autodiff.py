@@ -59,7 +59,7 @@ class ForwardAccumulator:
     def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
         """J·tangents for each tensor of `primals`, a nested structure of results, in its form.
 
-        None, or zeros with unconnected_gradients="zero", for what does not depend on the accumulator's primals.
+        None, or zeros with unconnected_gradients="zero", for a tensor that does not depend on the accumulator's primals.
         """
         if not self._entered:
             raise ValueError("ForwardAccumulator: nothing was recorded; compute inside `with ForwardAccumulator(…)`")

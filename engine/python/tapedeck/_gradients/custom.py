@@ -65,11 +65,11 @@ def custom_gradient(f=None):
     grad takes one gradient per tensor of the result and returns one per positional argument's tensor: a tensor where
     there is one, else a tuple or list; None where there is none. An argument that no tensor can be made of (text, None, an
     object) counts as one too, and gets None. Keyword arguments are passed on and have no gradient.
-    A gradient that did not arrive comes in as zeros. Decorated functions nest, and can be differentiated again.
+    A gradient that is None is passed as zeros. Decorated functions nest, and can be differentiated again.
 
     Where the function reads trainable variables, grad must take `variables` too: a list of them, in the order of their
-    construction. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
-    not take them: they would silently get no gradient. TypeError for an f that cannot be called.
+    construction. It then returns a pair: the arguments' gradients, and a list of the variables' gradients. TypeError if it does not
+    take `variables`: they would silently get no gradient. TypeError for an f that is not callable.
     """
     if f is None:
         return custom_gradient  # @tf.custom_gradient()
@@ -126,11 +126,11 @@ def custom_gradient(f=None):
 
 @public("grad_pass_through")
 def grad_pass_through(f):
-    """f, but its gradient is that of the identity: what arrives at the result goes to the arguments as it is.
+    """Returns f with the gradient of the identity: the gradient of the result is passed to the arguments unchanged.
 
     f: a function of tensors that returns a tensor, or as many as it takes, of their shapes. Variables that it reads get no
-    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments; TypeError for what cannot be
-    called.
+    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments; TypeError for an argument that is not
+    callable.
     """
     require_callable("grad_pass_through", "f", f)
 
@@ -147,12 +147,12 @@ def grad_pass_through(f):
 
 @public("recompute_grad")
 def recompute_grad(f):
-    """f, but with its intermediate values thrown away after the call and computed again for the gradient.
+    """Returns f without storing its intermediate values: they are recomputed for the gradient.
 
-    Memory for the time of a second run. f must give the same values when it is called again with the same arguments: what
+    Saves memory for the time of a second forward run. f must give the same values when it is called again with the same arguments: what
     is random in it needs seeds. Gradients flow to the arguments that are tensors, and to the trainable variables that f
     reads. Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
-    Errors: TypeError for what cannot be called.
+    Errors: TypeError for an argument that is not callable.
     """
     require_callable("recompute_grad", "f", f)
 

@@ -9,9 +9,9 @@ from tapedeck._core.public import public
 cell_files = {}  # name of a cell's compiled code, by cell id; filled in notebook sessions
 
 _REASONS = {
-    "stopped": "stop_gradient lets no gradient through",
+    "stopped": "stop_gradient blocks the gradient",
     "no_gradient": "this op has no gradient",
-    "integer": "its result is no floating-point tensor, so it has no gradient",
+    "integer": "its result is not a floating-point tensor, so it has no gradient",
     "not_taped": "no tape recorded it: it ran outside of the tape's `with` block or inside stop_recording, or none of its "
                  "inputs was watched (tape.watch)",
     "none_given": "its gradient function returned None for this argument",

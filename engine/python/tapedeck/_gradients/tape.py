@@ -12,7 +12,7 @@ from tapedeck._core.public import public
 
 @public("UnconnectedGradients")
 class UnconnectedGradients(enum.Enum):
-    """What a gradient is where the target does not depend on the source: None, or zeros."""
+    """The gradient of a source that the target does not depend on: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"
@@ -23,7 +23,7 @@ def unconnected_as_zero(unconnected_gradients):
     try:
         return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     except ValueError:
-        raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; it is 'none' or 'zero'") from None
+        raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; must be 'none' or 'zero'") from None
 
 
 def in_order(variables):
@@ -50,14 +50,14 @@ def _stacked(rows, shape, source):
 
 @public("GradientTape", "tfe.GradientTape")
 class GradientTape(_engine.Tape):
-    """Records the ops of the code inside `with`, so that gradient() can play them backwards.
+    """Records the ops of a `with` block for automatic differentiation.
 
         with tf.GradientTape() as tape:
             loss = w * w
         tape.gradient(loss, w)
 
-    Trainable variables are watched as they are read; tensors after watch(). A tape gives its records up at the first
-    gradient() unless it is persistent. Tapes nest: what one plays back, the outer ones record.
+    Trainable variables are watched when they are read, tensors after watch(). A tape releases its records after the first
+    gradient() unless it is persistent. Tapes nest: outer tapes record the playback of inner ones.
     """
 
     def watched_variables(self):
@@ -81,7 +81,7 @@ class GradientTape(_engine.Tape):
 
         target: one tensor. Each Jacobian has the shape of target followed by the source's. The tape is played once per
         element of target. A source that target does not depend on gets None, or zeros with unconnected_gradients="zero".
-        parallel_iterations and experimental_use_pfor are taken for TensorFlow's sake and change nothing.
+        parallel_iterations and experimental_use_pfor are accepted for compatibility and have no effect.
         """
         target = self._target_value(target)
         count = int(np.prod(target.shape.as_list(), dtype=np.int64))

@@ -42,7 +42,7 @@ class GraphKeys:
 def add_to_collection(name, value):
     """Puts the value at the end of the collection of that name.
 
-    Variables that are made stand in none, as TensorFlow has it where it executes eagerly: they live as long as a program holds
+    New variables are added to no collection, as in TensorFlow's eager execution: they live as long as the program references
     them.
     """
     _collections.setdefault(name, []).append(value)
@@ -57,7 +57,7 @@ def add_to_collections(names, value):
 
 @public("get_collection", "contrib.framework.get_collection")
 def get_collection(key, scope=None):
-    """What stands in the collection, as a new list; [] where nothing was put there.
+    """The items of the collection, as a new list; [] if there are none.
 
     scope: a regular expression; then only what has a name that begins with it.
     """
@@ -110,7 +110,7 @@ def variables_initializer(var_list, name="init"):
 
 @public("is_variable_initialized")
 def is_variable_initialized(variable):
-    """True, as a tensor: a variable has a value from its beginning. Errors: TypeError for what is no variable."""
+    """True, as a tensor: a variable has a value from its beginning. Errors: TypeError for a value that is not a variable."""
     if not isinstance(variable, _engine.Variable):
         raise TypeError(f"is_variable_initialized: variable is {variable!r}; needs a tf.Variable")
     return tensor(True)

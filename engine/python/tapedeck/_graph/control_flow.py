@@ -1,8 +1,8 @@
 """Control flow with TensorFlow's arguments: tf.cond, tf.while_loop, tf.map_fn and their siblings.
 
 Ops run at once, so these are plain Python: they call the functions they are given as often as it takes, and the ops inside
-are recorded like any others. Arguments that steer TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
-shape_invariants, infer_shape) are taken and change nothing. What the functions raise passes through as it is.
+are recorded like any others. Arguments for TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
+shape_invariants, infer_shape) are accepted and have no effect. Exceptions of the functions propagate unchanged.
 """
 from operator import index
 
@@ -33,11 +33,11 @@ def _scalar(function, argument, value):
 
 
 def _whole(function, argument, value):
-    """The value as a number of Python's, checked to be a whole one."""
+    """The value as a Python number, checked to be an integer."""
     try:
         return index(_scalar(function, argument, value))
     except TypeError:
-        raise TypeError(f"{function}: {argument} is {value!r}; needs a whole number") from None
+        raise TypeError(f"{function}: {argument} is {value!r}; needs an integer") from None
 
 
 def _require_form(function, what, wanted, given):
@@ -61,13 +61,13 @@ def _form(structure):
 
 @public("cond")
 def cond(pred, true_fn=None, false_fn=None, name=None, *, strict=None, fn1=None, fn2=None):
-    """true_fn() where pred holds, else false_fn().
+    """Returns true_fn() if pred is True, else false_fn().
 
     pred: a scalar, tensor or Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
     names in TensorFlow 1; strict: whether a list of one value stays a list, None for True, and False after
     tf.compat.v1_behavior().
     Returns: what it returns.
-    Errors: TypeError for what is no function; InvalidArgumentError for a pred that is no scalar.
+    Errors: TypeError for a value that is not a function; InvalidArgumentError for a pred that is not a scalar.
     """
     true_fn, false_fn = either("cond", "true_fn", true_fn, "fn1", fn1), either("cond", "false_fn", false_fn, "fn2", fn2)
     _require_callable("cond", "true_fn", true_fn)
@@ -99,7 +99,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
     dict of them; default: a function; exclusive: at most one pred may hold.
     Returns: what the function returns.
     Errors: InvalidArgumentError where none holds and there is no default, where several do with exclusive, and for a pred
-    that is no scalar; TypeError for other pairs.
+    that is not a scalar; TypeError for other pairs.
     """
     pairs = _case_pairs(pred_fn_pairs)
     if default is not None:
@@ -118,11 +118,11 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     """The function of that number, or default where there is none, called.
 
-    branch_index: a whole number or a scalar tensor of one; branch_fns: a list of functions without arguments, or of pairs
+    branch_index: an integer or a scalar tensor of one; branch_fns: a list of functions without arguments, or of pairs
     (number, function), or a dict of them; default: a function; None for the one with the highest number.
     Returns: what the function returns.
-    Errors: TypeError for other arguments; InvalidArgumentError for a branch_index that is no scalar, for no functions, and
-    a number that stands twice.
+    Errors: TypeError for other arguments; InvalidArgumentError for a branch_index that is not a scalar, for no functions, and
+    a number that occurs twice.
     """
     _require_list("switch_case", "branch_fns", branch_fns)
     if isinstance(branch_fns, dict):
@@ -136,7 +136,7 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
         number, function = pair
         _require_callable("switch_case", f"the function of number {number}", function)
         if number in functions:
-            raise InvalidArgumentError(f"switch_case: the number {number} stands twice in branch_fns")
+            raise InvalidArgumentError(f"switch_case: the number {number} occurs twice in branch_fns")
         functions[number] = function
     if not functions:
         raise InvalidArgumentError("switch_case: branch_fns is empty")
@@ -145,21 +145,21 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     _require_callable("switch_case", "default", default)
     chosen = tensor(_scalar("switch_case", "branch_index", branch_index))
     if not chosen.dtype.is_integer:
-        raise TypeError(f"switch_case: branch_index is {chosen.dtype.name}; needs a whole number")
+        raise TypeError(f"switch_case: branch_index is {chosen.dtype.name}; needs an integer")
     return functions.get(int(chosen), default)()
 
 
 @public("while_loop")
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
                maximum_iterations=None, name=None, *, return_same_structure=None):
-    """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds.
+    """Repeats loop_vars = body(*loop_vars) while cond(*loop_vars) is True.
 
     cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
     tensors; maximum_iterations: how often body is called at most; return_same_structure: whether the value of a list of one
     loop variable comes in a list, None for True, and False after tf.compat.v1_behavior().
     Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
-    Errors: TypeError for what is no function or no list; InvalidArgumentError (a ValueError) for no loop variables, values
+    Errors: TypeError for a value that is not a function or not a list; InvalidArgumentError (a ValueError) for no loop variables, values
     of another form, or a cond that gives no scalar.
     """
     _require_callable("while_loop", "cond", cond)
@@ -259,7 +259,7 @@ def _mapped(function, fn, slices, elems, signature):
 @public("map_fn")
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
            fn_output_signature=None):
-    """fn of each slice of the first axis, the results stacked.
+    """Applies fn to each slice along the first axis and stacks the results.
 
     fn: a function of one argument, a slice in the form of elems, that returns tensors, nested in any form; elems: a tensor
     or a nested structure of tensors, their first extents equal; fn_output_signature (dtype in TensorFlow 1): the results'
@@ -267,7 +267,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     Returns: in the form of fn's results, each with an axis more in front. fn is not called where that is empty: then one
     empty vector for each dtype of fn_output_signature, or of elems.
     Errors: InvalidArgumentError (a ValueError) for scalars, different extents, results of different forms or shapes or of
-    another dtype or form than fn_output_signature has; TypeError for what is no function, and a list where that is a tuple.
+    another dtype or form than fn_output_signature has; TypeError for a value that is not a function, and a list where that is a tuple.
     """
     signature = dtype if fn_output_signature is None else fn_output_signature
     return _mapped("map_fn", fn, _slices("map_fn", elems), elems, signature)
@@ -316,7 +316,7 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     slices' order.
     Returns: in the form of initializer (or elems), each with the first axis of elems in front.
     Errors: InvalidArgumentError (a ValueError) for scalars, different extents, results of another form or of different
-    shapes, and for no slices without an initializer; TypeError for what is no function.
+    shapes, and for no slices without an initializer; TypeError for a value that is not a function.
     """
     values = _accumulate("scan", fn, elems, initializer, reverse)
     if not values:

@@ -20,7 +20,8 @@ def _result(name, value, dtype):
     try:
         return _engine.convert_to_tensor(value, dtype, None)
     except (TypeError, ValueError) as error:
-        raise _engine.InvalidArgumentError(f"{name}: func returned what is no {dtype.name}, the dtype in Tout: {error}") from error
+        raise _engine.InvalidArgumentError(
+            f"{name}: the result of func cannot be converted to {dtype.name}, the dtype in Tout: {error}") from error
 
 
 def _tensors(name, inp):
@@ -82,7 +83,7 @@ def py_function(func=None, inp=None, Tout=None, name=None):
     func: takes tensors; inp: a list of what tensors are made of; without both a decorator of a function that is called with them;
     Tout: a dtype for one result, a list of them for a list, None for none. Returns: a tensor, a list of tensors, or None.
     Errors: InvalidArgumentError for a result of another dtype, and where their number is not that of Tout; TypeError for a func
-    that cannot be called, and an inp that is no list. What func raises comes as TensorFlow's: InvalidArgumentError for a
+    that is not callable, and an inp that is not a list. What func raises comes as TensorFlow's: InvalidArgumentError for a
     TypeError or ValueError, OutOfRangeError for a StopIteration, ResourceExhaustedError for a MemoryError, UnimplementedError for a
     NotImplementedError, else UnknownError; its __cause__ is what was raised.
     """

@@ -10,8 +10,8 @@ from tapedeck._core.trackable import Trackable
 
 
 def _leaves(value, around=()):
-    """What stands in lists, tuples and dicts; in dicts by the keys' order, or as it was put there where they have none. around:
-    the ids of what the value stands in; nothing comes of a list that stands in itself."""
+    """The values in lists, tuples and dicts; of a dict in the order of its keys, or of insertion where keys cannot be sorted. around:
+    ids of the enclosing containers; a list that contains itself is skipped."""
     if id(value) in around:
         return []
     around = (*around, id(value))
@@ -63,7 +63,7 @@ class _Scope:
 class Module(Trackable):
     """A base of models: it finds the variables and the modules in its attributes, in lists, tuples and dicts too.
 
-    name: a name of Python's; None for the class's, in small letters with underscores.
+    name: a Python name; None for the class's, in snake_case.
     Errors: InvalidArgumentError for another name.
     """
 
@@ -105,7 +105,7 @@ class Module(Trackable):
         return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Module) and leaf is not self))
 
     def _flatten(self, recursive=True, predicate=None):
-        """What stands in the attributes and satisfies predicate: a generator. Each object comes once."""
+        """The values of the attributes that satisfy predicate: a generator. Each object comes once."""
         return _flatten_module(self, set(), predicate or (lambda leaf: True), recursive)
 
     @classmethod

@@ -20,7 +20,7 @@ class TensorArray:
     longer; clear_after_read: whether read() forgets what it returns, True where it is None; infer_shape: whether the first
     tensor's shape is that of all; element_shape: that shape, None in it for any extent. The others change nothing.
     Errors: InvalidArgumentError for a size below 0; ResourceExhaustedError for one beyond 2²⁴; TypeError for a size that is no
-    whole number.
+    integer.
     """
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None, flow=None,
@@ -41,10 +41,10 @@ class TensorArray:
         try:
             number = index(value)
         except TypeError:
-            raise _engine.TypeMismatchError(f"TensorArray: {argument} is {value!r}; needs a whole number") from None
+            raise _engine.TypeMismatchError(f"TensorArray: {argument} is {value!r}; needs an integer") from None
         if number < 0:
             raise (InvalidArgumentError if argument == "size" else OutOfRangeError)(
-                f"TensorArray: {argument} is {number}; may not be below 0")
+                f"TensorArray: {argument} is {number}; must not be negative")
         return number
 
     @property
@@ -137,7 +137,7 @@ class TensorArray:
     def _numbers(self, argument, value):
         value = self._tensor(argument, value)
         if value.dtype.name == "string":
-            raise _engine.TypeMismatchError(f"TensorArray: {argument} is string; needs whole numbers")
+            raise _engine.TypeMismatchError(f"TensorArray: {argument} is string; needs integers")
         return [self._whole(argument, each) for each in value.numpy().reshape(-1)]
 
     def _slices(self, value):
@@ -170,7 +170,7 @@ class TensorArray:
         return op("zeros")([0, *(self._shape if joining == "stack" else self._shape[1:])], self._dtype)
 
     def stack(self, name=None):
-        """All tensors, one behind the other along a new first axis; what was not written is zeros.
+        """All tensors, one after the other along a new first axis; what was not written is zeros.
 
         Errors: InvalidArgumentError for different shapes, and for what read() cleared.
         """

@@ -79,7 +79,7 @@ def adjust_saturation(image, saturation_factor, name=None):
 
 @public("image.adjust_gamma", in_errors=True)
 def adjust_gamma(image, gamma=1, gain=1):
-    """gain·x^gamma of pixels in [0, 1], or of fractions of the range where they are whole numbers.
+    """gain·x^gamma of pixels in [0, 1], or of fractions of the range where they are integers.
 
     image: any numeric dtype and shape; gamma: at least 0. Returns: dtype and shape of image.
     Errors: InvalidArgumentError for another gamma.
@@ -116,7 +116,7 @@ def _drawn_by(seed, limits):
 
 @public("image.random_brightness", in_errors=True)
 def random_brightness(image, max_delta, seed=None):
-    """image.adjust_brightness by a number drawn from [-max_delta, max_delta). seed: a whole number or None.
+    """image.adjust_brightness by a number drawn from [-max_delta, max_delta). seed: an integer or None.
 
     Returns: dtype and shape of image.
     Errors: InvalidArgumentError for a negative max_delta, and adjust_brightness's.
@@ -126,13 +126,13 @@ def random_brightness(image, max_delta, seed=None):
 
 @public("image.stateless_random_brightness", in_errors=True)
 def stateless_random_brightness(image, max_delta, seed):
-    """image.random_brightness with the same result for the same seed: two whole numbers."""
+    """image.random_brightness with the same result for the same seed: two integers."""
     return adjust_brightness(image, _drawn_by(seed, _checked_delta("stateless_random_brightness", max_delta)))
 
 
 @public("image.random_hue", in_errors=True)
 def random_hue(image, max_delta, seed=None):
-    """image.adjust_hue by a number drawn from [-max_delta, max_delta). seed: a whole number or None.
+    """image.adjust_hue by a number drawn from [-max_delta, max_delta). seed: an integer or None.
 
     Returns: dtype and shape of image.
     Errors: InvalidArgumentError for a max_delta outside [0, 1/2], and adjust_hue's.
@@ -142,13 +142,13 @@ def random_hue(image, max_delta, seed=None):
 
 @public("image.stateless_random_hue", in_errors=True)
 def stateless_random_hue(image, max_delta, seed):
-    """image.random_hue with the same result for the same seed: two whole numbers."""
+    """image.random_hue with the same result for the same seed: two integers."""
     return adjust_hue(image, _drawn_by(seed, _checked_delta("stateless_random_hue", max_delta, .5)))
 
 
 @public("image.random_contrast", in_errors=True)
 def random_contrast(image, lower, upper, seed=None):
-    """image.adjust_contrast by a factor drawn from [lower, upper). seed: a whole number or None.
+    """image.adjust_contrast by a factor drawn from [lower, upper). seed: an integer or None.
 
     Returns: dtype and shape of image.
     Errors: InvalidArgumentError for bounds that are not 0 <= lower < upper, and adjust_contrast's.
@@ -158,13 +158,13 @@ def random_contrast(image, lower, upper, seed=None):
 
 @public("image.stateless_random_contrast", in_errors=True)
 def stateless_random_contrast(image, lower, upper, seed):
-    """image.random_contrast with the same result for the same seed: two whole numbers."""
+    """image.random_contrast with the same result for the same seed: two integers."""
     return adjust_contrast(image, _drawn_by(seed, _checked_limits("stateless_random_contrast", lower, upper)))
 
 
 @public("image.random_saturation", in_errors=True)
 def random_saturation(image, lower, upper, seed=None):
-    """image.adjust_saturation by a factor drawn from [lower, upper). seed: a whole number or None.
+    """image.adjust_saturation by a factor drawn from [lower, upper). seed: an integer or None.
 
     Returns: dtype and shape of image.
     Errors: InvalidArgumentError for bounds that are not 0 <= lower < upper, and adjust_saturation's.
@@ -174,7 +174,7 @@ def random_saturation(image, lower, upper, seed=None):
 
 @public("image.stateless_random_saturation", in_errors=True)
 def stateless_random_saturation(image, lower, upper, seed):
-    """image.random_saturation with the same result for the same seed: two whole numbers."""
+    """image.random_saturation with the same result for the same seed: two integers."""
     return adjust_saturation(image, _drawn_by(seed, _checked_limits("stateless_random_saturation", lower, upper)))
 
 
@@ -186,19 +186,19 @@ def _perhaps(function, flip, image, seed):
 
 @public("image.stateless_random_flip_left_right", in_errors=True)
 def stateless_random_flip_left_right(image, seed):
-    """image.random_flip_left_right with the same result for the same seed: two whole numbers."""
+    """image.random_flip_left_right with the same result for the same seed: two integers."""
     return _perhaps("stateless_random_flip_left_right", flip_left_right, image, seed)
 
 
 @public("image.stateless_random_flip_up_down", in_errors=True)
 def stateless_random_flip_up_down(image, seed):
-    """image.random_flip_up_down with the same result for the same seed: two whole numbers."""
+    """image.random_flip_up_down with the same result for the same seed: two integers."""
     return _perhaps("stateless_random_flip_up_down", flip_up_down, image, seed)
 
 
 @public("image.stateless_random_crop", in_errors=True)
 def stateless_random_crop(value, size, seed, name=None):
-    """image.random_crop with the same result for the same seed: two whole numbers."""
+    """image.random_crop with the same result for the same seed: two integers."""
     value, extents = tensor(value), integers(size, "size")
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise InvalidArgumentError(f"stateless_random_crop: size {extents} for value {tuple(value.shape)}; needs at most its "

@@ -71,7 +71,7 @@ def grayscale_to_rgb(images, name=None):
 
 @public("image.adjust_brightness", in_errors=True)
 def adjust_brightness(image, delta):
-    """The image with delta added to its pixels, as fractions of the range where they are whole numbers.
+    """The image with delta added to its pixels, as fractions of the range where they are integers.
 
     image: any numeric dtype and shape; delta: a number or a scalar tensor. Returns: dtype and shape of image.
     Errors: TypeError for bool.

@@ -21,7 +21,7 @@ def _target(function, height, width):
 def resize_with_crop_or_pad(image, target_height, target_width):
     """The middle of the image where it is too large, zeros around it where it is too small; no pixel changes.
 
-    image: any dtype, one image or several; the others: whole numbers. Returns: the dtype of image, target_height rows and
+    image: any dtype, one image or several; the others: integers. Returns: the dtype of image, target_height rows and
     target_width columns. Errors: InvalidArgumentError for a target below 1 and another number of axes.
     """
     image = checked_images("resize_with_crop_or_pad", "image", image)
@@ -87,7 +87,7 @@ def _nearest(images, axis, count, align_corners):
 def _resized(function, images, size, method, align_corners, ranks=(3, 4)):
     images = checked_images(function, "images", images, ranks)
     if method == ResizeMethod.AREA and align_corners:
-        raise UnimplementedError(f"{function}: align_corners is True; with the method 'area' it is not there")
+        raise UnimplementedError(f"{function}: align_corners is True; the method 'area' does not support it")
     extents = _extents(size, list(images.shape[-3:-1]), images, False)
     if method != ResizeMethod.NEAREST_NEIGHBOR:
         images = op("cast")(images, dtypes.float32)
@@ -114,7 +114,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
         return images
     method = _METHODS[method] if method in range(len(_METHODS)) else method
     if method not in _METHODS:
-        raise UnimplementedError(f"resize_images: method is {method!r}; there are " + ", ".join(map(repr, _METHODS)))
+        raise UnimplementedError(f"resize_images: method is {method!r}; must be one of " + ", ".join(map(repr, _METHODS)))
     return _resized("resize_images", images, extents, method, align_corners)
 
 

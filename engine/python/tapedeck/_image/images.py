@@ -42,7 +42,7 @@ def flip_up_down(image):
 
 
 def _perhaps(function, image, axis, seed):
-    """Each image reversed where a fair coin says so."""
+    """Reverses each image with probability ½."""
     images = checked_images(function, "image", image)
     coins = op("random_uniform")([1] * 3 if images.ndim == 3 else [images.shape[0], 1, 1, 1], 0., 1., dtypes.float32, seed)
     return op("where")(op("less")(coins, .5), op("reverse")(images, [axis]), images)
@@ -50,7 +50,7 @@ def _perhaps(function, image, axis, seed):
 
 @public("image.random_flip_left_right", in_errors=True)
 def random_flip_left_right(image, seed=None):
-    """The columns in the opposite order, or not, by a fair coin for each image. seed: a whole number or None.
+    """The columns in the opposite order, or not, by a fair coin for each image. seed: an integer or None.
 
     The other argument, the result and the errors are those of image.flip_left_right.
     """
@@ -59,7 +59,7 @@ def random_flip_left_right(image, seed=None):
 
 @public("image.random_flip_up_down", in_errors=True)
 def random_flip_up_down(image, seed=None):
-    """The rows in the opposite order, or not, by a fair coin for each image. seed: a whole number or None.
+    """The rows in the opposite order, or not, by a fair coin for each image. seed: an integer or None.
 
     The other argument, the result and the errors are those of image.flip_left_right.
     """
@@ -75,7 +75,7 @@ def transpose(image, name=None):
 
 @public("image.rot90", in_errors=True)
 def rot90(image, k=1, name=None):
-    """Turned by k·90 degrees against the clock. k: a whole number.
+    """Rotates images counter-clockwise by k·90 degrees. k: an integer.
 
     The other argument and the errors are those of image.flip_left_right. Returns: the dtype of image, its rows and columns
     exchanged where k is odd.
@@ -92,7 +92,7 @@ def rot90(image, k=1, name=None):
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
     """target_height rows from offset_height on, and target_width columns from offset_width on.
 
-    image: any dtype, one image or several; the others: whole numbers. Returns: the dtype of image.
+    image: any dtype, one image or several; the others: integers. Returns: the dtype of image.
     Errors: InvalidArgumentError for a box that is empty or not inside the image, and another number of axes.
     """
     images = checked_images("crop_to_bounding_box", "image", image)
@@ -106,9 +106,9 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 @public("image.pad_to_bounding_box", in_errors=True)
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """The image with zeros around it: offset_height rows above, offset_width columns at the left, the rest behind.
+    """Pads the image with zeros: offset_height rows above, offset_width columns at the left, the rest below and to the right.
 
-    image: any dtype, one image or several; the others: whole numbers. Returns: the dtype of image, target_height rows and
+    image: any dtype, one image or several; the others: integers. Returns: the dtype of image, target_height rows and
     target_width columns.
     Errors: InvalidArgumentError for a target into which the image does not fit, and another number of axes.
     """

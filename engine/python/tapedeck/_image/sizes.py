@@ -82,7 +82,7 @@ def _nearest(images, axis, count):
 
 
 def _two_nearest(extent, count, dtype):
-    """Of every pixel of the result the two before and behind its centre: their places and weights, (count, 2) each. The sum of two
+    """Of every pixel of the result the two before and after its centre: their places and weights, (count, 2) each. The sum of two
     weights is 1, in dtype too."""
     centers = (np.arange(count) + .5) * (extent / count) - .5
     before = np.floor(centers)
@@ -151,7 +151,7 @@ def resize_in(dtype, images, size, method, preserve_aspect_ratio=False, antialia
     extents = _extents(size, own, images, preserve_aspect_ratio)
     method = method.lower() if isinstance(method, str) else method
     if method not in ("nearest", "area") and method not in _KERNELS:
-        raise UnimplementedError(f"resize: method is {method!r}; there are 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
+        raise UnimplementedError(f"resize: method is {method!r}; must be one of 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
     if method != "nearest":
         images = op("cast")(images, dtype)
     # Columns first: whole rows, which are many then, are taken in less time than pixels.

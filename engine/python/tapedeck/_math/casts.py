@@ -25,8 +25,8 @@ def saturate_cast(value, dtype, name=None):
     """A tensor in another dtype; values that this does not have become the nearest that it has.
 
     value: any numeric dtype; dtype: likewise.
-    Returns: dtype, the shape of value. NaN becomes 0 in whole numbers.
-    Errors: TypeError for something that is no dtype.
+    Returns: dtype, the shape of value. NaN becomes 0 in integers.
+    Errors: TypeError for something that is not a dtype.
     """
     value, dtype = tensor(value), dtypes.as_dtype(dtype)
     if value.dtype.is_bool or dtype.is_bool or value.dtype == dtype:
@@ -48,7 +48,7 @@ def _limits(source, target):
 
 
 def _towards_zero(number, bits):
-    """The whole number with that many significant bits which comes next on the way to 0."""
+    """The integer with that many significant bits which comes next on the way to 0."""
     spare = max(0, abs(number).bit_length() - bits)
     return float(np.sign(number)) * float(abs(number) >> spare << spare)
 
@@ -58,7 +58,7 @@ def real(input, name=None):
     """The real part of numbers; of real ones they themselves.
 
     input: any numeric dtype, any shape. Returns: its dtype, of complex64 float32, of complex128 float64; its shape.
-    Errors: TypeError for what no tensor can be made of.
+    Errors: TypeError for a value that cannot be converted to a tensor.
     """
     input = tensor(input)
     return op("real" if input.dtype.is_complex else "identity")(input)
@@ -68,7 +68,7 @@ def real(input, name=None):
 def conj(x, name=None):
     """The conjugates of numbers; of real ones they themselves.
 
-    x: any numeric dtype, any shape. Returns: its dtype and shape. Errors: TypeError for what no tensor can be made of.
+    x: any numeric dtype, any shape. Returns: its dtype and shape. Errors: TypeError for a value that cannot be converted to a tensor.
     """
     x = tensor(x)
     return op("conj" if x.dtype.is_complex else "identity")(x)
@@ -92,7 +92,7 @@ def imag(input, name=None):
     """The imaginary part of numbers; of real ones zeros.
 
     input: any numeric dtype, any shape. Returns: its dtype, of complex64 float32, of complex128 float64; its shape.
-    Errors: TypeError for what no tensor can be made of.
+    Errors: TypeError for a value that cannot be converted to a tensor.
     """
     input = tensor(input)
     return op("imag" if input.dtype.is_complex else "zeros_like")(input)
@@ -102,7 +102,7 @@ def imag(input, name=None):
 def batch_gather(params, indices, name=None):
     """TensorFlow 1's tf.gather along the last axis of indices, in batches: result[…, i] = params[…, indices[…, i]].
 
-    params: any dtype; indices: any whole-number dtype, its axes but the last those of params.
+    params: any dtype; indices: any integer dtype, its axes but the last those of params.
     Errors: InvalidArgumentError for other shapes, and for indices out of range.
     """
     indices = tensor(indices)

@@ -10,7 +10,7 @@ from tapedeck._core.public import public
 
 _SORTED_DOC = """{what} of the slices of data that have the same number, numbers in ascending order.
 
-    data: any numeric dtype; segment_ids: any whole-number dtype, one axis, as long as the first of data, none below
+    data: any numeric dtype; segment_ids: any integer dtype, one axis, as long as the first of data, none below
     0, each at least the one before it.
     Returns: the dtype of data, (last number + 1,) + the rest of its shape; {empty} for a number that is not there.
     Errors: InvalidArgumentError for numbers that are not in order or below 0, or shapes that do not fit.
@@ -21,7 +21,7 @@ def _sorted_ids(name, data, segment_ids):
     """Data and numbers as tensors, how many numbers there are, and whether some are missing."""
     data, ids = tensor(data), tensor(segment_ids)
     if not ids.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs integers")
     values = ids.numpy().astype(np.int64)
     if values.ndim != 1 or data.ndim == 0 or data.shape[0] != len(values):
         raise InvalidArgumentError(f"{name}: segment_ids {values.shape} is not one axis as long as the first of data "
@@ -66,7 +66,7 @@ def _sorted_segments(what, text, empty):
 
 _UNSORTED_DOC = """{what} of the slices of data that have the same number.
 
-    data: any floating dtype; segment_ids: any whole-number dtype, values below num_segments, its shape a beginning of that of
+    data: any floating dtype; segment_ids: any integer dtype, values below num_segments, its shape a beginning of that of
     data; slices with a number below 0 are left out; num_segments: how many numbers there are.
     Returns: the dtype of data, (num_segments,) + the rest of its shape; 0 for a number that is not there.
     Errors: OutOfRangeError for a number of at least num_segments; InvalidArgumentError for shapes that do not fit.
@@ -102,9 +102,9 @@ segment_min = _sorted_segments("min", "The smallest", "0")
 @public("bincount", "math.bincount", in_errors=True)
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", name=None, axis=None,
              binary_output=False):
-    """How often each whole number 0, 1, 2 … occurs, or the sum of the weights of its occurrences.
+    """How often each integer 0, 1, 2 … occurs, or the sum of the weights of its occurrences.
 
-    arr: whole numbers, none below 0; weights: numbers of the shape of arr; minlength: the result has at least so many
+    arr: integers, none below 0; weights: numbers of the shape of arr; minlength: the result has at least so many
     entries; maxlength: numbers from this on are left out; dtype: of the counts, where there are no weights; axis: None or
     0 counts all of arr, -1 each row of a matrix; binary_output: 1 for a number that occurs, however often.
     Returns: dtype, or that of weights; one entry per number up to the largest, one row of them per row of arr for axis
@@ -114,11 +114,11 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     """
     arr = tensor(arr)
     if not arr.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"bincount: arr is {arr.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"bincount: arr is {arr.dtype.name}; needs integers")
     if arr.dtype.size < 4 or arr.dtype.is_unsigned:  # the numbers of rows must fit, and −1
         arr = op("cast")(arr, "int64")
     values = np.asarray(arr)
-    if not values.flags.c_contiguous:  # one number, repeated, may stand for more than there is memory
+    if not values.flags.c_contiguous:  # one number, repeated, may need more memory than there is
         values = arr.numpy()
     if values.size and values.min() < 0:
         raise InvalidArgumentError(f"bincount: arr holds {values.min()}; none may be below 0")
@@ -151,7 +151,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
     """How often each class was taken for each: entry [i, j] counts the places with label i and prediction j.
 
-    labels, predictions: whole numbers, one axis, as long as each other; num_classes: None for the largest number + 1;
+    labels, predictions: integers, one axis, as long as each other; num_classes: None for the largest number + 1;
     weights: what each place counts, None for 1; dtype: of the result.
     Returns: dtype, (num_classes, num_classes).
     Errors: InvalidArgumentError for other shapes, and numbers outside [0, num_classes).
@@ -159,7 +159,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
     given = {"labels": tensor(labels), "predictions": tensor(predictions)}
     for argument, values in given.items():
         if not values.dtype.is_integer:
-            raise _engine.TypeMismatchError(f"confusion_matrix: {argument} is {values.dtype.name}; needs whole numbers")
+            raise _engine.TypeMismatchError(f"confusion_matrix: {argument} is {values.dtype.name}; needs integers")
     rows, columns = (values.numpy().astype(np.int64) for values in given.values())
     if rows.ndim != 1 or rows.shape != columns.shape:
         raise InvalidArgumentError(f"confusion_matrix: labels {rows.shape} and predictions {columns.shape}; need one axis, as "

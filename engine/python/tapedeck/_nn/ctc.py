@@ -1,4 +1,4 @@
-"""tf.nn.ctc_loss: how likely a sequence of labels is, whatever their alignment with the steps of time."""
+"""tf.nn.ctc_loss: the likelihood of a sequence of labels, over all alignments with the time steps."""
 import numpy as np
 
 from tapedeck import _engine
@@ -13,7 +13,7 @@ _NEVER = -1e30  # a logarithm of 0 whose differences and sums stay numbers
 def _lengths(name, value, batch, most):
     lengths = np.asarray(tensor(value))
     if lengths.dtype.kind not in "iu":
-        raise _engine.TypeMismatchError(f"ctc_loss: {name} is {lengths.dtype}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"ctc_loss: {name} is {lengths.dtype}; needs integers")
     if lengths.shape != (batch,) or (lengths < 0).any() or (lengths > most).any():
         raise InvalidArgumentError(f"ctc_loss: {name} is {lengths.tolist()}; needs {batch} numbers from 0 to {most}")
     return lengths.astype(np.int64)
@@ -27,7 +27,7 @@ def _checked(labels, logits, label_length, logit_length, blank):
     frames, batch, classes = logits.shape
     labels = np.asarray(tensor(labels))
     if labels.dtype.kind not in "iu" or labels.ndim != 2 or len(labels) != batch:
-        raise InvalidArgumentError(f"ctc_loss: labels is {labels.dtype} {labels.shape}; needs whole numbers of shape ({batch}, "
+        raise InvalidArgumentError(f"ctc_loss: labels is {labels.dtype} {labels.shape}; needs integers of shape ({batch}, "
                                    "most labels)")
     label_length = _lengths("label_length", label_length, batch, labels.shape[1])
     logit_length = _lengths("logit_length", logit_length, batch, frames)
@@ -78,9 +78,9 @@ def _log_likelihood(scores, jumps, label_length, logit_length):
 def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
     """Minus the logarithm of a sequence's probability, summed over all ways in which its labels can lie along the frames.
 
-    labels: whole numbers, (batch, most labels); what stands behind label_length of each is not read; logits: floating, (frames,
+    labels: integers, (batch, most labels); what follows label_length of each is not read; logits: floating, (frames,
     batch, all labels), or (batch, frames, all labels) where logits_time_major is False; label_length, logit_length: whole
-    numbers, (batch,): how much of each row and of its frames counts; blank_index: the label that stands for none, 0 where it is
+    numbers, (batch,): how much of each row and of its frames counts; blank_index: the label that means none, 0 where it is
     None, negative from the end; unique: changes nothing.
     Returns: the dtype of logits, (batch,); infinity where the labels do not fit into the frames.
     Source: A. Graves and others, "Connectionist temporal classification", 2006.

@@ -89,7 +89,7 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword. A second argument without
     a keyword is keep_prob where tf.compat.v1_behavior() was called.
     noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
-    tf.random.uniform. Elements that are set to 0 have gradient 0.
+    tf.random.uniform. Elements that are set to 0 get gradient 0.
     Returns: dtype and shape of x; x itself for rate 0.
     Errors: InvalidArgumentError for a rate outside, and for a noise_shape that does not broadcast; TypeError for another dtype.
     """
@@ -123,7 +123,7 @@ silu = swish
 
 @public("nn.leaky_relu", in_errors=True, row="leaky_relu")
 def leaky_relu(features, alpha=0.2, name=None):
-    """The rectifier with a slope below 0. Whole numbers are taken as float32."""
+    """The rectifier with a slope below 0. Integers are taken as float32."""
     features = _engine.convert_to_tensor(features)
     if features.dtype.is_integer:
         features = _op("cast")(features, "float32")
@@ -293,8 +293,8 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep
 
 @public("nn.in_top_k", "math.in_top_k", in_errors=True, row="in_top_k")
 def in_top_k(targets, predictions, k, name=None):
-    """Whether the right class is among the k best of its row. TensorFlow 1 has predictions and targets the other way round: they
-    are told apart by their number of axes."""
+    """Whether the target class is among the k largest predictions of its row. TensorFlow 1 has predictions and targets the other way round:
+    they are distinguished by their number of axes."""
     predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
     if len(predictions.shape) == 1 and len(targets.shape) == 2:
         predictions, targets = targets, predictions
@@ -302,7 +302,7 @@ def in_top_k(targets, predictions, k, name=None):
 
 
 def _clipped(rows, max_norm, id_axes):
-    """Rows (the axes behind the first `id_axes`) no longer than max_norm."""
+    """Rows (the axes after the first `id_axes`) no longer than max_norm."""
     if max_norm is None:
         return rows
     axes = list(range(id_axes, len(rows.shape)))
@@ -312,10 +312,10 @@ def _clipped(rows, max_norm, id_axes):
 
 @public("nn.embedding_lookup", in_errors=True)
 def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=True, partition_strategy="mod"):
-    """Rows of `params` by number.
+    """Looks up rows of `params` by index.
 
     params: one tensor or variable, or a list of them that together hold the rows: with 'mod' row i is row i // n of part
-    i % n; with 'div' the parts hold consecutive rows. ids: whole numbers, any shape. max_norm: longer rows are scaled down to
+    i % n; with 'div' the parts hold consecutive rows. ids: integers, any shape. max_norm: longer rows are scaled down to
     it; a text there is partition_strategy, which comes third in TensorFlow 1.
     Returns: the dtype of params, shape ids.shape + params.shape[1:].
     Errors: OutOfRangeError for an id outside the rows; InvalidArgumentError for parts that do not fit; TypeError for ids that

@@ -18,12 +18,12 @@ def _sliding(op, strides, padding, data_format, dilations):
     if isinstance(padding, str):
         arguments["padding"] = padding.upper()
     elif padding is None:
-        raise _engine.TypeMismatchError(f"{op}() misses argument 'padding'")
+        raise _engine.TypeMismatchError(f"{op}() is missing argument 'padding'")
     else:
         arguments["padding"] = "EXPLICIT"
         pairs = array(padding, "padding")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            raise _engine.InvalidArgumentError(f"{op}: padding is {padding!r}; must be 'SAME', 'VALID', or a pair of whole numbers "
+            raise _engine.InvalidArgumentError(f"{op}: padding is {padding!r}; must be 'SAME', 'VALID', or a pair of integers "
                                                "(before, after) for each axis")
         arguments["explicit_paddings"] = pairs.ravel().tolist()
     return arguments
@@ -63,7 +63,7 @@ def conv2d(input, filters=None, strides=None, padding=None, data_format="NHWC", 
            use_cudnn_on_gpu=None):
     """Slides filters over images.
 
-    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in letters of either case, or pairs (before, after) for each of the
+    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in upper or lower case, or pairs (before, after) for each of the
     four axes: the op's explicit_paddings. None for strides, dilations or data_format is the op's default.
     """
     return _op("conv2d")(input, _either("conv2d", "filters", filters, "filter", filter),
@@ -82,7 +82,7 @@ def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, 
     dtypes.
     """
     if output_shape is None:
-        raise _engine.TypeMismatchError("conv2d_transpose() misses argument 'output_shape'")
+        raise _engine.TypeMismatchError("conv2d_transpose() is missing argument 'output_shape'")
     return _op("conv2d_backprop_input")(
         output_shape, _either("conv2d_transpose", "filters", filters, "filter", filter),
         _either("conv2d_transpose", "input", input, "value", value),

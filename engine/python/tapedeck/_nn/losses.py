@@ -69,7 +69,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
     """x / (bias + alpha·Σ x²)^beta, the sum over the channels at most depth_radius away (Krizhevsky, Sutskever, Hinton 2012).
 
-    input: images (batch, rows, columns, channels), any floating dtype; depth_radius: a whole number, none below 0; bias,
+    input: images (batch, rows, columns, channels), any floating dtype; depth_radius: an integer, none below 0; bias,
     alpha, beta: numbers.
     Returns: dtype and shape of input.
     Errors: InvalidArgumentError for another number of axes and a depth_radius below 0; TypeError for another dtype.
@@ -78,7 +78,7 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     if x.ndim != 4:
         raise InvalidArgumentError(f"local_response_normalization: input has shape {tuple(x.shape)}; needs 4 axes")
     if radius < 0:
-        raise InvalidArgumentError(f"local_response_normalization: depth_radius is {depth_radius}; may not be below 0")
+        raise InvalidArgumentError(f"local_response_normalization: depth_radius is {depth_radius}; must not be negative")
     channels = x.shape[3]
     near = min(radius, channels)
     band = op("matrix_band_part")(op("ones")([channels, channels], x.dtype), near, near)

@@ -245,7 +245,7 @@ class LSTMCell(_LSTM):
         return h, self._state(c, h)
 
 
-class _Around(RNNCell):
+class _Wrapper(RNNCell):
     """A cell around a cell."""
 
     def __init__(self, cell):
@@ -265,13 +265,13 @@ class _Around(RNNCell):
 
 
 @public("nn.rnn_cell.DropoutWrapper", "contrib.rnn.DropoutWrapper")
-class DropoutWrapper(_Around):
+class DropoutWrapper(_Wrapper):
     """A cell with dropout of its inputs, states and outputs.
 
     cell; input_keep_prob, output_keep_prob, state_keep_prob: the shares that are kept, 1 for all; variational_recurrent: chosen once,
     at the first step, for all (Gal and Ghahramani 2016, arXiv:1512.05287), which needs dtype, and input_size where inputs are dropped;
     seed; dropout_state_filter_visitor: a function of a state that says which of its tensors are dropped; None for all but an LSTM's c.
-    Errors: TypeError for what is no cell; ValueError for shares outside of (0, 1].
+    Errors: TypeError for a value that is not a cell; ValueError for shares outside of (0, 1].
     """
 
     def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0, variational_recurrent=False,
@@ -320,10 +320,10 @@ class DropoutWrapper(_Around):
 
 
 @public("nn.rnn_cell.ResidualWrapper", "contrib.rnn.ResidualWrapper")
-class ResidualWrapper(_Around):
+class ResidualWrapper(_Wrapper):
     """A cell whose inputs are added to its output. residual_fn: a function of (inputs, output) instead of their sum.
 
-    Errors: TypeError for what is no cell; ValueError where inputs and output differ in shape.
+    Errors: TypeError for a value that is not a cell; ValueError where inputs and output differ in shape.
     """
 
     def __init__(self, cell, residual_fn=None):
@@ -344,7 +344,7 @@ class ResidualWrapper(_Around):
 
 
 @public("nn.rnn_cell.DeviceWrapper", "contrib.rnn.DeviceWrapper")
-class DeviceWrapper(_Around):
+class DeviceWrapper(_Wrapper):
     """A cell that runs on a device: "/cpu:0"."""
 
     def __init__(self, cell, device):
@@ -361,7 +361,8 @@ class MultiRNNCell(RNNCell):
     """Cells on top of each other. cells: a list; state_is_tuple: the state is a tuple of theirs, else all side by side.
 
     Variables are those of the cells, in the scopes cell_0, cell_1, …
-    Errors: ValueError for no cells, and where a cell's state is a tuple and state_is_tuple is False; TypeError for what is no list.
+    Errors: ValueError for no cells, and where a cell's state is a tuple and state_is_tuple is False; TypeError for a value that is not a
+    list.
     """
 
     def __init__(self, cells, state_is_tuple=True):

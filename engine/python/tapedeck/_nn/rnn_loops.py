@@ -59,12 +59,12 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
     """Calls a cell step by step through sequences.
 
     cell: an RNNCell; inputs: (batch, time, …), (time, batch, …) with time_major, or a structure of such; sequence_length: (batch,),
-    whole numbers: past its length a sequence's outputs are zeros, and its state stays; initial_state: in the form of the cell's, or
+    integers: past its length a sequence's outputs are zeros, and its state stays; initial_state: in the form of the cell's, or
     None for zeros of `dtype`; scope: of the variables, "rnn" where it is None. parallel_iterations and swap_memory are taken, and
     change nothing.
     Returns: (outputs, state): outputs as inputs are, (batch, time, …); the state after the last step.
-    Errors: TypeError for what is no cell; ValueError for neither an initial_state nor a dtype, for inputs of fewer than two axes, and
-    for sequence_length of another shape.
+    Errors: TypeError for a value that is not a cell; ValueError for neither an initial_state nor a dtype, for inputs of fewer than two
+    axes, and for sequence_length of another shape.
     """
     if not hasattr(cell, "state_size") or not callable(cell):
         raise _engine.TypeMismatchError(f"cell must be an instance of RNNCell, but got {cell!r}")
@@ -96,7 +96,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
 def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
     """The same with a list of inputs, one for each step, (batch, …). Returns: (a list of outputs, state).
 
-    Errors: as dynamic_rnn; TypeError for inputs that are no list, ValueError for an empty one.
+    Errors: as dynamic_rnn; TypeError for inputs that are not a list, ValueError for an empty one.
     """
     if not hasattr(cell, "state_size") or not callable(cell):
         raise _engine.TypeMismatchError(f"cell must be an instance of RNNCell, but got {cell!r}")

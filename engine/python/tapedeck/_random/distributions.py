@@ -12,13 +12,13 @@ from tapedeck._core.public import public
 
 @public("random.set_seed", "set_random_seed", in_errors=True)
 def set_seed(seed):
-    """Makes the random ops that follow give the same numbers on every run; None ends that. seed: a whole number of 64 bits.
+    """Seeds the random ops that follow, so that every run gives the same numbers; None removes the seed. seed: an integer of 64 bits.
 
-    Errors: TypeError for what is no whole number; InvalidArgumentError for a larger one.
+    Errors: TypeError for a value that is not an integer; InvalidArgumentError for a larger one.
     """
     number = None if seed is None else integer(seed, "seed")
     if number is not None and not -2**63 <= number < 2**63:
-        raise _engine.InvalidArgumentError(f"set_seed: seed is {number}; needs a whole number of 64 bits")
+        raise _engine.InvalidArgumentError(f"set_seed: seed is {number}; needs an integer of 64 bits")
     _engine.set_random_seed(number)
 
 
@@ -103,7 +103,7 @@ def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
 def random_crop(value, size, seed=None, name=None):
     """A part of a tensor, cut out at a place that is drawn uniformly.
 
-    value: any dtype; size: the part's extents, one for each axis; seed: whole number or None.
+    value: any dtype; size: the part's extents, one for each axis; seed: integer or None.
     Returns: the dtype of value, shape size.
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """

@@ -17,7 +17,7 @@ from tapedeck._random import distributions as random
 
 
 _WORD = 2**64
-_MOST = 2**20  # generators of one split; more are a mistake, and would take the machine's memory
+_MOST = 2**20  # generators of one split; more are a mistake, and would exhaust the memory
 living = weakref.WeakSet()  # all Generators
 _places = threading.local()  # now: where the thread's random ops begin, or None
 
@@ -49,16 +49,16 @@ def _at(key, counter=0):
 
 
 def place_of_seed(seed, other=0):
-    """Random ops inside begin where two whole numbers say."""
+    """Random ops inside begin where two integers say."""
     return _at(_mix(_mix(seed % _WORD) ^ (other % _WORD)))
 
 
 def _stateless(function, seed):
-    """The place that a stateless function's seed, two whole numbers, names."""
+    """The place that a stateless function's seed, two integers, names."""
     words = array(seed, "seed")
     if words.shape != (2,) or words.dtype.kind not in "iu":
         raise _engine.InvalidArgumentError(
-            f"{function}: seed has shape {words.shape} and dtype {words.dtype}; needs two whole numbers")
+            f"{function}: seed has shape {words.shape} and dtype {words.dtype}; needs two integers")
     return place_of_seed(*map(int, words))
 
 
@@ -70,8 +70,8 @@ def _check_algorithm(function, alg):
 
 @public("random.stateless_uniform", in_errors=True)
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select"):
-    """As random.uniform, but the numbers depend on the arguments alone. seed: two whole numbers; minval and maxval None: whole
-    numbers (int32, int64, uint32, uint64) of which every bit is random; alg: one of TensorFlow's names, which change nothing."""
+    """As random.uniform, but the numbers depend on the arguments alone. seed: two integers; minval and maxval None:
+    integers (int32, int64, uint32, uint64) of which every bit is random; alg: one of TensorFlow's names, which change nothing."""
     _check_algorithm("stateless_uniform", alg)
     with _stateless("stateless_uniform", seed):
         if minval is None and maxval is None and dtypes.as_dtype(dtype).is_integer:
@@ -81,7 +81,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 
 @public("random.stateless_normal", in_errors=True)
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
-    """As random.normal, but the numbers depend on the arguments alone. seed: two whole numbers; alg changes nothing."""
+    """As random.normal, but the numbers depend on the arguments alone. seed: two integers; alg changes nothing."""
     _check_algorithm("stateless_normal", alg)
     with _stateless("stateless_normal", seed):
         return random.normal(shape, mean, stddev, dtype)
@@ -89,7 +89,7 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, na
 
 @public("random.stateless_truncated_normal", in_errors=True)
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
-    """As random.truncated_normal, but the numbers depend on the arguments alone. seed: two whole numbers; alg changes nothing."""
+    """As random.truncated_normal, but the numbers depend on the arguments alone. seed: two integers; alg changes nothing."""
     _check_algorithm("stateless_truncated_normal", alg)
     with _stateless("stateless_truncated_normal", seed):
         return random.truncated_normal(shape, mean, stddev, dtype)
@@ -97,7 +97,7 @@ def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.f
 
 @public("random.stateless_categorical", in_errors=True)
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
-    """As random.categorical, but the numbers depend on the arguments alone. seed: two whole numbers."""
+    """As random.categorical, but the numbers depend on the arguments alone. seed: two integers."""
     with _stateless("stateless_categorical", seed):
         return op("random_categorical")(logits, num_samples, dtype)
 
@@ -125,8 +125,8 @@ def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
 @public("random.stateless_binomial", in_errors=True)
 def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, name=None):
     """How many of `counts` draws succeed, each with probability `probs`: the op random_binomial, whose numbers depend on the
-    arguments alone. `shape` is that of the result; seed: two whole numbers. InvalidArgumentError for counts that are below 0 or
-    not whole, probs outside [0, 1], and where these do not broadcast to shape."""
+    arguments alone. `shape` is that of the result; seed: two integers. InvalidArgumentError for counts that are below 0 or
+    not integers, probs outside [0, 1], and where these do not broadcast to shape."""
     counts, probs = _trials(shape, counts, probs)
     with _stateless("stateless_binomial", seed):
         return op("random_binomial")(counts, probs, output_dtype)
@@ -138,7 +138,7 @@ def _trials(shape, counts, probs):
 
 
 def _full_range(function, shape, dtype):
-    """Whole numbers of which every bit is random."""
+    """Integers of which every bit is random."""
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64):
         raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64, uint32 or uint64")
@@ -149,7 +149,7 @@ def _full_range(function, shape, dtype):
 
 @public("random.experimental.stateless_shuffle", in_errors=True)
 def stateless_shuffle(value, seed, alg="auto_select", name=None):
-    """As random.shuffle, but the order depends on the seed, two whole numbers, alone. alg changes nothing."""
+    """As random.shuffle, but the order depends on the seed, two integers, alone. alg changes nothing."""
     _check_algorithm("stateless_shuffle", alg)
     with _stateless("stateless_shuffle", seed):
         return op("random_shuffle")(value)
@@ -157,36 +157,36 @@ def stateless_shuffle(value, seed, alg="auto_select", name=None):
 
 @public("random.split", "random.experimental.stateless_split", in_errors=True)
 def split(seed, num=2, alg="auto_select"):
-    """New seeds for the stateless functions, made of one: two whole numbers.
+    """New seeds for the stateless functions, made of one: two integers.
 
     num: how many, or their shape; alg changes nothing.
     Returns: the dtype of seed (int32 or int64; of Python's numbers int32), (num…, 2).
-    Errors: InvalidArgumentError for another seed, a negative num and another alg; TypeError for what is no whole number.
+    Errors: InvalidArgumentError for another seed, a negative num and another alg; TypeError for a value that is not an integer.
     """
     seed = _engine.convert_to_tensor(seed)
     if not seed.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"split: seed is {seed.dtype.name}; needs two whole numbers")
+        raise _engine.TypeMismatchError(f"split: seed is {seed.dtype.name}; needs two integers")
     return stateless_uniform([*integers(num, "num"), 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in", in_errors=True)
 def fold_in(seed, data, alg="auto_select"):
-    """A new seed for the stateless functions, made of one, two whole numbers, and of a further whole number: data.
+    """A new seed for the stateless functions, made of one, two integers, and of a further integer: data.
 
     alg changes nothing.
     Returns: the dtype of data (int32 or int64), (2,).
-    Errors: InvalidArgumentError for another seed and another alg; TypeError for data that are no whole number.
+    Errors: InvalidArgumentError for another seed and another alg; TypeError for data that are not an integer.
     """
     data = _engine.convert_to_tensor(data)
     if data.ndim or not data.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"fold_in: data is {data.dtype.name} {tuple(data.shape)}; needs one whole number")
+        raise _engine.TypeMismatchError(f"fold_in: data is {data.dtype.name} {tuple(data.shape)}; needs one integer")
     return op("stack")([stateless_uniform([], seed, None, None, data.dtype, alg=alg), data])
 
 
 def _state(function, state):
     words = array(state, "state")
     if words.shape != (2,) or words.dtype.kind not in "iu":
-        raise _engine.InvalidArgumentError(f"{function}: state has shape {words.shape} and dtype {words.dtype}; needs two whole numbers, "
+        raise _engine.InvalidArgumentError(f"{function}: state has shape {words.shape} and dtype {words.dtype}; needs two integers, "
                                            "the key and the counter")
     return int(words[0]) % _WORD, int(words[1]) % _WORD
 
@@ -197,9 +197,9 @@ class Generator(Trackable):
 
     Its state is a key and a counter, which each draw moves on, and which checkpoints save. Threads that share it draw different
     numbers.
-    copy_from: a generator, which the new one begins as; state: two whole numbers, as the property; alg: one of TensorFlow's names,
+    copy_from: a generator, which the new one begins as; state: two integers, as the property; alg: one of TensorFlow's names,
     which change nothing.
-    Errors: InvalidArgumentError for another state, neither or both, and another alg; TypeError for what is no generator.
+    Errors: InvalidArgumentError for another state, neither or both, and another alg; TypeError for a value that is not a generator.
     """
 
     def __init__(self, copy_from=None, state=None, alg=None):
@@ -218,19 +218,19 @@ class Generator(Trackable):
 
     @classmethod
     def from_seed(cls, seed, alg=None):
-        """The generator of a whole number."""
+        """The generator of an integer."""
         _check_algorithm("from_seed", alg)
         return cls._made(_mix(integer(seed, "seed") % _WORD))
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None):
-        """A generator that nobody chose."""
+        """A generator with a random state."""
         _check_algorithm("from_non_deterministic_state", alg)
         return cls._made(int.from_bytes(os.urandom(8), "little"))
 
     @classmethod
     def from_state(cls, state, alg=None):
-        """The generator that had this state: (key, counter)."""
+        """A generator with this state: (key, counter)."""
         _check_algorithm("from_state", alg)
         return cls._made(*_state("from_state", state))
 
@@ -256,29 +256,29 @@ class Generator(Trackable):
         return self.state[0]
 
     def reset(self, state):
-        """Goes on where the state says: (key, counter)."""
+        """Sets the state: (key, counter)."""
         with self._drawing:
             self._key, self._counter = _state("reset", state)
 
     def reset_from_seed(self, seed):
-        """Begins the sequence of that seed."""
+        """Restarts the sequence from a seed."""
         with self._drawing:
             self._key, self._counter = _mix(integer(seed, "seed") % _WORD), 0
 
     def skip(self, delta):
-        """Moves the counter on."""
+        """Advances the counter."""
         with self._drawing:
             self._counter = (self._counter + integer(delta, "delta")) % _WORD
 
     def split(self, count=1):
         """A list of new generators, whose sequences have nothing to do with this one's or one another's.
 
-        count: how many. Errors: TypeError for what is no whole number; InvalidArgumentError for one below 0;
+        count: how many. Errors: TypeError for a value that is not an integer; InvalidArgumentError for one below 0;
         ResourceExhaustedError for more than 2²⁰.
         """
         count = integer(count, "count")
         if count < 0:
-            raise _engine.InvalidArgumentError(f"split: count is {count}; may not be below 0")
+            raise _engine.InvalidArgumentError(f"split: count is {count}; must not be negative")
         if count > _MOST:
             raise _engine.ResourceExhaustedError(f"split: count is {count}; at most {_MOST} generators")
         with self._drawing:
@@ -309,7 +309,7 @@ class Generator(Trackable):
         return self._draw(lambda: op("random_binomial")(*_trials(shape, counts, probs), dtype))
 
     def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
-        """Whole numbers of which every bit is random. dtype: int32, int64, uint32 or uint64."""
+        """Integers of which every bit is random. dtype: int32, int64, uint32 or uint64."""
         return self._draw(_full_range, "uniform_full_int", shape, dtype)
 
     def make_seeds(self, count=1):
@@ -329,7 +329,7 @@ _choosing = threading.Lock()
 
 @public("random.get_global_generator", "random.experimental.get_global_generator", in_errors=True)
 def get_global_generator():
-    """The generator that is made at the first call, from a state that nobody chose unless set_global_generator came first."""
+    """The generator that is made at the first call, with a random state unless set_global_generator came first."""
     global _global_generator
     with _choosing:
         if _global_generator is None:
@@ -339,7 +339,7 @@ def get_global_generator():
 
 @public("random.set_global_generator", "random.experimental.set_global_generator", in_errors=True)
 def set_global_generator(generator):
-    """What get_global_generator returns from now on. TypeError for what is no generator."""
+    """What get_global_generator returns from now on. TypeError for a value that is not a generator."""
     global _global_generator
     if not isinstance(generator, Generator):
         raise _engine.TypeMismatchError(f"set_global_generator: generator is {generator!r}; needs a tf.random.Generator")

@@ -1,4 +1,4 @@
-"""ipykernel's program, with the debug server started in it and told of each cell."""
+"""ipykernel's program, with the debug server started in it and notified of each cell."""
 
 import atexit
 import ctypes
@@ -25,7 +25,7 @@ CONNECTED_WITHIN = 10  # seconds
 LONGEST_MESSAGE = 1 << 30  # bytes: the window's limit too (engine/protocol/limits.h); it refuses to send longer ones, and says so
 
 
-def _ends_with_its_parent():
+def _dies_with_parent():
     """Whether the system ends this process with the one that started it, as the window has it: prctl(PR_GET_PDEATHSIG)."""
     signal_number = ctypes.c_int(0)
     get_parent_death_signal = 2
@@ -33,7 +33,7 @@ def _ends_with_its_parent():
     return prctl is not None and prctl(get_parent_death_signal, ctypes.byref(signal_number)) == 0 and signal_number.value != 0
 
 
-def _says_nothing_of_debugpy(record):
+def _is_not_about_debugpy(record):
     """A logging filter: ipykernel warns that it starts without its debugger."""
     return "debugpy" not in record.getMessage()
 
@@ -48,9 +48,9 @@ class SessionKernel(IPythonKernel):
         return {**super().kernel_info, "tapedeck": self.tapedeck}
 
     def start(self):
-        self.log.addFilter(_says_nothing_of_debugpy)
+        self.log.addFilter(_is_not_about_debugpy)
         super().start()
-        self.log.removeFilter(_says_nothing_of_debugpy)
+        self.log.removeFilter(_is_not_about_debugpy)
 
     def _input_request(self, prompt, ident, parent, password=False):
         """Asks; again, as long as the client that ran the cell has not connected its socket for answers. ZeroMQ would drop the
@@ -63,7 +63,7 @@ class SessionKernel(IPythonKernel):
                 if error.errno != zmq.EHOSTUNREACH:
                     raise
                 if time.monotonic() > until:
-                    raise EOFError("Nobody is there who could answer.") from None
+                    raise EOFError("No frontend is connected to answer input().") from None
                 time.sleep(0.02)
 
 
@@ -86,7 +86,7 @@ class SessionApp(kernelapp.IPKernelApp):
 
     def init_poller(self):
         """Jupyter's servers leave it to the kernel to see that they are gone, and ipykernel looks once a second."""
-        if not _ends_with_its_parent():
+        if not _dies_with_parent():
             super().init_poller()
 
     def _bind_socket(self, socket, port):
@@ -135,7 +135,7 @@ class SessionApp(kernelapp.IPKernelApp):
             endpoint = session_endpoint.prepare(self.abs_connection_file)
             debug.start(endpoint, bytes(self.session.key))
         except Exception as error:
-            self.log.error("The debug server did not start, so this session can not be inspected: %s", error)
+            self.log.error("The debug server did not start, so this session cannot be inspected: %s", error)
             self.kernel.tapedeck = {"error": str(error)}
             return
         debug.end_with_gpu(self._crash_output.fileno())

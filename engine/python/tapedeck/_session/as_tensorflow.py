@@ -125,7 +125,7 @@ def _module(below):
 
 
 def _attribute(path):
-    """A namespace that is no file: tensorflow.keras.layers where tapedeck.keras has it as an attribute."""
+    """A namespace that is not a file: tensorflow.keras.layers where tapedeck.keras has it as an attribute."""
     parent, _, name = path.rpartition(".")
     if not parent:
         return None

@@ -1,6 +1,6 @@
 """Lets the window look into a program that runs by itself: `TAPEDECK_DEBUG=1 python3 program.py`.
 
-The debug server starts when tapedeck is imported; it records nothing until somebody attaches. How to reach it stands in
+The debug server starts when tapedeck is imported; it records nothing until a window attaches. How to reach it is written to
 `programs/PID-STARTED/program.json` of the user's private runtime folder (endpoint.py; the app reads it in
 app/kernel/debug/program_list.h). STARTED is the process's start in clock ticks since the machine's, which tells it from a later process
 with the same number.
@@ -51,12 +51,12 @@ class Entry:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as output:
             json.dump(contents, output)
-        os.replace(fresh, path)  # whoever reads it sees all of it
+        os.replace(fresh, path)  # so a reader sees all of it
         debug.begin_cell(file or arguments[0] or "program", "")
 
 
 def start():
-    """Starts the server of this program. What goes wrong is told on stderr: the program runs on without it."""
+    """Starts the server of this program. Errors are printed to stderr: the program runs on without it."""
     global _entry
     if _entry is not None:
         return
@@ -71,7 +71,7 @@ def start():
         session.files_are_cells = True
         entry.write(*_program())
     except (ImportError, OSError, RuntimeError, ValueError) as error:
-        print(f"tapedeck: nobody can attach to this program ({SWITCH}=1): {error}", file=sys.stderr)
+        print(f"tapedeck: no window can attach to this program ({SWITCH}=1): {error}", file=sys.stderr)
         _entry = None
         if folder is not None:
             private_folder.remove(folder, FILES)
@@ -80,7 +80,7 @@ def start():
 
 
 def stop():
-    """Ends the server; whoever is attached sees that it ended. Does nothing in a forked child."""
+    """Ends the server; attached windows see that it ended. Does nothing in a forked child."""
     global _entry
     entry, _entry = _entry, None
     if entry is None or entry.process != os.getpid():

@@ -11,7 +11,7 @@ from tapedeck.summary.curves import thinned
 
 
 class CellWatch:
-    """Hears of each cell from IPython's events."""
+    """Handles IPython's events of cells."""
 
     def __init__(self, shell, debug, take_written):
         """`take_written`: returns the names of the curves that got points since the last call."""
@@ -72,7 +72,7 @@ class CellWatch:
 
 
 def points_of(value):
-    """The numbers of a list, tuple or one-axis array, or of a list of scalar tensors; None for whatever is no curve.
+    """The numbers of a list, tuple or one-axis array, or of a list of scalar tensors; None for whatever is not a curve.
 
     A tuple of integers is none: it is most often a shape.
     """
@@ -110,7 +110,7 @@ def series_name(code, count):
     """The variable's name where the cell ends with one; else what IPython calls the value."""
     try:
         last = ast.parse(code).body[-1]
-    except (SyntaxError, ValueError, IndexError):  # magics are no Python
+    except (SyntaxError, ValueError, IndexError):  # magics are not Python
         return f"Out[{count}]"
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Name):
         return last.value.id

@@ -11,8 +11,10 @@ import traceback
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._session import moments
+from tapedeck._session import moments, past_code, past_variable
 from tapedeck._session.frames import frames_of, has_locals, Place, scope_at, session
+from tapedeck._session.past_code import PastCode
+from tapedeck._session.past_variable import PastVariable
 from tapedeck._session.reads import readers
 from tapedeck._session.values import bounded_repr, Cancelled, clean, describe, guarded, is_a, Stopped, TimeUp
 
@@ -20,8 +22,10 @@ MOST_PRINTED = 100_000  # characters
 MOST_TRACEBACK = 20_000
 MOST_MATCHES = 200
 FILENAME = "<console>"
+OURS = (past_code.__file__, past_variable.__file__, moments.__file__)  # between the user's code and the reason that it is given
 
 SEEN = "What comes after sees the new value."
+WENT_ON = "It was assigned while the program went on: what it read meanwhile may be what was there before."
 SEEN_OF_ITEM = "What the lines that wait have read of it already stays; what comes after sees the new value."
 
 
@@ -44,7 +48,7 @@ class Kept:
 
 
 class Printed(io.TextIOBase):
-    """Stands in for sys.stdout or sys.stderr: keeps what this thread writes, and passes on what others do."""
+    """Replaces sys.stdout or sys.stderr: captures what this thread writes and passes on what others write."""
 
     def __init__(self, original, kept):
         self._original = original
@@ -100,30 +104,41 @@ def evaluate_past(past, code, statements):
     """What the code assigns goes into no namespace of the program's."""
     try:
         tree = ast.parse(code.strip(), FILENAME, "exec" if statements else "eval")
-        names, text = moments.names_of(tree, past)
-        answer = {"moment": text}
+        stores = statements and any(isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
+        then = PastCode(tree, past)
     except BaseException as error:
         return failure(error)
     try:
-        before = set(_with_builtins(names))
-        last = tree if not statements else None
-        if statements and tree.body and isinstance(tree.body[-1], ast.Expr):
-            last = ast.Expression(tree.body.pop().value)
-        if statements:
-            exec(compile(tree, FILENAME, "exec"), names)
-        value = eval(compile(last, FILENAME, "eval"), names) if last is not None else None
-        if set(names) != before or any(isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-                                       for node in ast.walk(tree)) and statements:
+        value = _run_past(then.tree, then.names, statements)
+        answer = {"moment": then.text()}
+        if stores or then.changed():
             answer["note"] = "The past is only looked at: what was assigned here is not kept."
         if statements and value is None:
             return answer
-        return {**answer, **result_of(code, value), "text": displayed(value) if statements else ""}
+        text = displayed(value) if statements else ""
+        return {**answer, **result_of(code, value), "text": text}
     except BaseException as error:
-        return {**failure(error), "moment": text}
+        why = past.why_unknown(error.name) if is_a(error, NameError) and error.name else ""
+        return {**failure(LookupError(why) if why else error), "moment": then.text()}
+    finally:
+        then.forget()
+
+
+def _run_past(tree, names, statements):
+    """The value of the expression, or of the last statement where that is one."""
+    _with_builtins(names)
+    last = tree if not statements else None
+    if statements and tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = ast.Expression(tree.body.pop().value)
+    if statements:
+        exec(compile(tree, FILENAME, "exec"), names)
+    return eval(compile(last, FILENAME, "eval"), names) if last is not None else None
 
 
 def result_of(name, value):
     row = describe(name, value)
+    if is_a(value, PastVariable):
+        value = value.read_value()  # the variable itself goes with the evaluation
     kept = session.keep(value) if row.get("items") or row.get("shape") is not None else 0
     return {"value": row, "result": kept}
 
@@ -150,13 +165,19 @@ def failure(error):
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != FILENAME:
         trace = trace.tb_next
-    lines, problem = guarded(lambda: traceback.format_exception(type(error), error, trace))
+    lines, problem = guarded(_traceback_lines, error, trace)
     text = "".join(lines) if lines else f"{type(error).__name__}, whose text {problem}\n"
     if len(text) > MOST_TRACEBACK:
         text = text[:MOST_TRACEBACK // 2] + "\n…\n" + text[-MOST_TRACEBACK // 2:]
     text = text.rstrip("\n").encode("utf-8", "replace").decode("utf-8")
     last, _ = guarded(lambda: traceback.format_exception_only(type(error), error)[-1].strip())
     return {"error": clean(last or type(error).__name__, 500), "traceback": text}
+
+
+def _traceback_lines(error, trace):
+    shown = traceback.TracebackException(type(error), error, trace)
+    shown.stack = traceback.StackSummary.from_list([frame for frame in shown.stack if frame.filename not in OURS])
+    return list(shown.format())
 
 
 def run_expression(scope, code):
@@ -192,7 +213,7 @@ def _store_changes(scope, before, names):
             notes.append(scope.store(name, value))
     for name in before:
         if name not in names:
-            notes.append(f"{name} stays: a variable of a waiting function can not be deleted.")
+            notes.append(f"{name} stays: a variable of a waiting function cannot be deleted.")
     return [note for note in notes if note]
 
 
@@ -208,15 +229,19 @@ def assign(place, code):
         if is_a(old, _engine.Variable) and not is_a(new, _engine.Variable):
             return {"variable": old, "tensor": _engine.convert_to_tensor(new, dtype=old.dtype)}
         note = there.put(_like(old, new))
-        return assigned(place, note)
     except BaseException as error:
         return failure(error)
+    return assigned(place, note)
 
 
 def assigned(place, note=""):
-    there = Place(*place)
-    notes = [note, seen_by(there) if there.scope.frame is not None and not note else ""]
-    return {"value": describe(there.text(), there.value()), "note": " ".join(filter(None, notes))}
+    """The answer, once the value is there: whatever is the matter now, the place does not keep what it had."""
+    try:
+        there = Place(*place)
+        notes = [note, seen_by(there) if there.scope.frame is not None and not note else ""]
+        return {"value": describe(there.text(), there.value()), "note": " ".join(filter(None, notes))}
+    except LookupError:
+        return {"note": WENT_ON}
 
 
 def seen_by(place):
@@ -247,7 +272,7 @@ _DOTTED = re.compile(r"(?:([^\W\d]\w*(?:\.[^\W\d]\w*)*)\.)?([^\W\d]\w*)?$")
 
 
 def complete(stop, thread, frame, code, position):
-    """(where the replaced text starts, what could stand there)."""
+    """(where the replaced text starts, the completions)."""
     head = code[:position]
     found = _DOTTED.search(head)
     owner, prefix = found.group(1), found.group(2) or ""

@@ -87,7 +87,7 @@ def remove(connection_file):
 
 
 def own_private_folder(folder):
-    """Whether it is, or now became, a folder of the user's that nobody else can enter."""
+    """Whether it is, or now became, a folder of the user's that no other user can enter."""
     return private_folder.is_private(folder, make=True)
 
 

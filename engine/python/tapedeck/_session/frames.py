@@ -33,7 +33,7 @@ class Session:
         self.hidden = hidden
 
     def at(self, stop):
-        """What was evaluated elsewhere is let go."""
+        """Releases the results of evaluations at other stops."""
         if stop != self._stop:
             self.forget()
             self._stop = stop

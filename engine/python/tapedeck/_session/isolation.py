@@ -2,7 +2,7 @@
 
 Of every evaluation: Python's and NumPy's random state (Tapedeck's own sequences are copied for its thread), generators (Tapedeck's;
 Python's and NumPy's that the program's names lead to), the global step, the numbers that make names unique, collections, and which
-curves were written. Of a watch, which nobody asked to change anything, also variables, settings and names; and, where it calls what
+curves were written. Of a watch, which must not change anything, also variables, settings and names; and, where it calls what
 may change more than that (a model, a function of the user's), the lists and dicts that the program's names lead to, and what layers,
 optimizers, metrics and iterators hold. What is in files, in arrays and in objects of the user's own classes stays as the code left it.
 """
@@ -52,7 +52,7 @@ class Kept:
         try:
             scope = scope_at(stop, thread, frame)
             names, namespace = scope.names(), scope.globals
-        except LookupError:  # a frame of the past, or the program went on: whoever evaluates says so
+        except LookupError:  # a frame of the past, or the program went on: the evaluation reports it
             names = namespace = session_globals()
         if watch:
             self._keep_all(thread, watch, names, namespace)

@@ -4,7 +4,6 @@ Values of tensors and variables are computed again from the records. Of everythi
 and where a cell begins: numbers, texts and short lists themselves, of the rest types and shapes. A note keeps none of
 the program's own values alive. What no note has is only known as it is now, and says so.
 """
-import ast
 import time
 import types
 
@@ -12,6 +11,8 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._session import frames as session_frames
+from tapedeck._session.function_then import function_of
+from tapedeck._session.past_variable import PastVariable
 from tapedeck._session.values import clean, describe, guarded, is_a, Items, type_name
 
 MOST_NAMES = 400  # of a frame
@@ -30,17 +31,20 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.
 class Entry:
     """What a note has of a value. `kind`: "plain", "tensor", "variable", "array", "code" or "other"."""
 
-    __slots__ = ("kind", "type", "value", "shape", "dtype", "device", "bytes")
+    __slots__ = ("kind", "type", "value", "shape", "dtype", "device", "bytes", "name", "trainable", "declared")
 
     def __init__(self, value):
         self.kind, self.type = "other", type_name(value)
-        self.value = self.shape = self.dtype = self.device = self.bytes = None
+        self.value = self.shape = self.dtype = self.device = self.bytes = self.name = self.trainable = self.declared = None
         if is_a(value, (_engine.Tensor, _engine.Variable)):
             self.kind = "variable" if is_a(value, _engine.Variable) else "tensor"
             self.value = value._id
             self.shape = [int(extent) for extent in tuple(value.shape)]
             self.dtype, self.device = value.dtype.name, value._place
             self.bytes = int(np.prod(self.shape, dtype=np.int64)) * value.dtype.size
+            if self.kind == "variable":
+                self.name = _of_variable("name", value).removesuffix(":0")
+                self.trainable, self.declared = _of_variable("trainable", value), _of_variable("shape", value)
         elif is_a(value, np.ndarray):
             self.kind = "array"
             self.shape = list(np.ndarray.shape.__get__(value))
@@ -51,6 +55,11 @@ class Entry:
         elif is_plain(value):
             self.kind = "plain"
             self.value = type(value)(value) if type(value) in (list, tuple, dict, set) else value
+
+
+def _of_variable(attribute, value):
+    """Of the engine's own, not of a subclass."""
+    return getattr(_engine.Variable, attribute).__get__(value)
 
 
 def is_plain(value):
@@ -165,18 +174,19 @@ def note_cell(cell):
 
 def frames(stop, after, thread, first, count, moment):
     """(the thread's name, how many frames, their rows, the record of the stop that they are of or 0, whether that stop was
-    after it, the cell that began then or "")."""
+    after it, the cell that began then or "", the function that the moment's record ran in and no stop was made in or "")."""
     if not moment:
         if thread and first == 0:
             note_stop(stop, after, thread)
-        return (*session_frames.frames(thread, first, count), 0, False, "")
+        return (*session_frames.frames(thread, first, count), 0, False, "", "")
     note = notes.nearest(moment)
     if note is None:
         live = session_frames.frames(thread, first, count) if thread else ("", 0, [])
-        return (*live, 0, False, "")
+        return (*live, 0, False, "", "")
     count = min(count, session_frames.MOST_ROWS)
+    function = function_of(moment)[0] if note.cell is not None else ""
     return (note.thread, len(note.rows), note.rows[first:first + count], note.stop, note.after,
-            note.cell or ("" if note.cell is None else " "))
+            note.cell or ("" if note.cell is None else " "), function)
 
 
 class Found:
@@ -219,12 +229,31 @@ class Past:
                 found.setdefault(name)
         return list(found)
 
+    def _scopes(self, kind):
+        """(what is noted, what there is now), the innermost first."""
+        scopes = [] if kind == "globals" else [(self.locals, self.live_locals)]
+        return scopes if kind == "locals" else [*scopes, (self.globals, self.live_globals)]
+
+    def knows(self, name):
+        return any(name in (names or ()) for scope in self._scopes(None) for names in scope)
+
+    def unknown_locals(self):
+        """(the function that the op ran in, the names of its locals) where no stop was in the cell's run by then; else ("", ())."""
+        return function_of(self.moment) if self.note is not None and self.note.cell is not None else ("", ())
+
+    def why_unknown(self, name):
+        """Why nothing is known of a name; "": it is none that the program had where the op ran."""
+        function, variables = function_of(self.moment)
+        if name not in variables:
+            return ""
+        stops = "no stop had been made there by then" if self.note is None or self.note.cell is not None \
+            else f"{self.note.text()}, the last one by then, had no {name}"
+        return (f"{name} is a local of {function}, and what it had at op {self.moment:,} is not known: locals are noted where "
+                f"the program stops, and {stops}")
+
     def find(self, name, kind=None):
         """LookupError where there is no such name, or nothing is known of what it had."""
-        scopes = [] if kind == "globals" else [(self.locals, self.live_locals)]
-        if kind != "locals":
-            scopes.append((self.globals, self.live_globals))
-        for noted, live in scopes:
+        for noted, live in self._scopes(kind):
             if noted and name in noted:
                 return self._noted(name, noted[name], live)
             if live and name in live:
@@ -318,7 +347,7 @@ class PastPlace:
             found = self.past.find(self.name, self.kind)
         for position in self.path:
             name, item = Items(found.get()).at(position)
-            found = self.past.now(item, name) if found.source == "now" else Found(found.source, item)
+            found = self._item(found, item, name)
         return found
 
     def _text(self):
@@ -332,6 +361,12 @@ class PastPlace:
             name, value = Items(value).at(position)
             text += name
         return text
+
+    def _item(self, found, item, name):
+        """What is inside of what was found."""
+        if found.source == "now" or is_a(item, _engine.Variable) and not is_a(item, PastVariable):
+            return self.past.now(item, name)
+        return Found(found.source, item)
 
     def value(self):
         """(the value, its text)."""
@@ -356,42 +391,10 @@ class PastPlace:
                                 for name in names[first:first + count]]
         found = self._found()
         items = Items(found.get())
-
-        def of(item, name):
-            return past.now(item, name) if found.source == "now" else Found(found.source, item)
-        return items.total, [past.row(name, lambda item=item, name=name: of(item, name), position, until)
-                             for position, (name, item) in enumerate(items.page(first, count), first)]
-
-
-def names_of(tree, past):
-    """(what the code's names have at the moment, as a dict; which moment that is, in words)."""
-    names, earlier, now = {}, [], []
-    for name in dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)):
-        try:
-            found = past.find(name)
-        except LookupError as error:
-            if str(error) == f"there is no variable {name}":
-                continue  # Python says so by itself, where it is no name of the code's own
-            raise
-        if found.source == "gone":
-            raise LookupError(f"of {name} only its type and shape are known at op {past.moment:,}")
-        names[name] = found.get()
-        if found.source == "note":
-            earlier.append(name)
-        elif found.source == "now" and not is_of_library(found.value):
-            now.append(name)
-    if now and len(now) == len([name for name in names if not is_of_library(names[name])]):
-        return names, "now"
-    text = f"at op {past.moment:,}"
-    if earlier:
-        text += f"; {', '.join(earlier)} as of {past.note.text()}"
-    if now:
-        text += f"; {', '.join(now)} as now"
-    return names, text
-
-
-def is_of_library(value):
-    """Code that does not change with the program's variables."""
-    if is_a(value, types.FunctionType):
-        return session_frames.is_library(value.__code__.co_filename)
-    return is_a(value, _CODE + (type(np.add),))
+        rows = [past.row(name, lambda item=item, name=name: self._item(found, item, name), position, until)
+                for position, (name, item) in enumerate(items.page(first, count), first)]
+        if found.source == "now":  # beside what is of now, what is not says so
+            for row in rows:
+                if "tensor" in row and "as_of" not in row:
+                    row["as_of"] = f"at op {past.moment:,}"
+        return items.total, rows

@@ -1,4 +1,5 @@
-"""Folders that belong to the user alone, held by descriptors: what is checked is what is used, whoever renames and links beside it.
+"""Folders that belong to the user alone, held by descriptors: what is checked is what is used, even if other processes rename or link files
+meanwhile.
 
 app/kernel/process/private_folder.h has the same rules.
 """

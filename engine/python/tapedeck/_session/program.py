@@ -31,7 +31,7 @@ def run_traced(trace, program):
         print(f"The trace cannot be saved as {trace}: {why}. The program was not run.", file=sys.stderr)
         return 2
     if _engine.debug.attached():
-        _engine.debug.keep_recording()  # whoever attaches and detaches meanwhile
+        _engine.debug.keep_recording()  # even if a window attaches and detaches meanwhile
     else:
         _engine.debug.attach(files_are_cells=True)
     process = os.getpid()

@@ -21,11 +21,11 @@ _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 
 
 class Stopped(BaseException):
-    """What ends the user's code from outside; no Exception, so that `except Exception` lets it through."""
+    """Ends the user's code from outside; not an Exception, so that `except Exception` lets it through."""
 
 
 class Cancelled(Stopped):
-    """Nobody waits for the answer any longer."""
+    """The request was cancelled."""
 
 
 class TimeUp(Stopped):
@@ -87,7 +87,7 @@ def describe(name, value, item=0):
     try:
         _describe(row, value)
     except Exception as error:  # a subclass of an array that is none: one row of many
-        row["problem"] = f"it can not be looked at: {type_name(error)}"
+        row["problem"] = f"it cannot be looked at: {type_name(error)}"
     return row
 
 
@@ -291,7 +291,7 @@ class Items:
         elif self._kind is np.ndarray:
             value.flat[position] = item
         else:
-            raise TypeError(f"the items of a {type_name(value)} can not be replaced")
+            raise TypeError(f"the items of a {type_name(value)} cannot be replaced")
 
 
 def _key_name(key):

@@ -107,7 +107,7 @@ def _extreme(function, sp_a, sp_b):
 def maximum(sp_a, sp_b, name=None):
     """The larger of both values at each place of two SparseTensors of one shape, 0 where one has none: a SparseTensor.
 
-    Errors: InvalidArgumentError for different shapes; TypeError for what is not sparse.
+    Errors: InvalidArgumentError for different shapes; TypeError for an argument that is not sparse.
     """
     return _extreme("maximum", sp_a, sp_b)
 
@@ -133,7 +133,7 @@ def map_values(op, *args, **kwargs):
     op: a function, as tf.square; the SparseTensors must have their values at the same places.
     Returns: a SparseTensor of the result at these places.
     Errors: ValueError where no argument is sparse; InvalidArgumentError for different places, and a result that has not one value
-    for each; TypeError for what cannot be called.
+    for each; TypeError for an argument that is not callable.
     """
     if not callable(op):
         raise _engine.TypeMismatchError(f"map_values: op is {op!r}; needs a function")

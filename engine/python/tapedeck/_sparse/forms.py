@@ -30,7 +30,7 @@ def _of_those(sparse, kept, places=None, shape=None):
 
 @public("sparse.reorder", "sparse_reorder", in_errors=True)
 def reorder(sp_input, name=None):
-    """The same values in the row-major order of their places: a SparseTensor. TypeError for what is not sparse."""
+    """The same values in the row-major order of their places: a SparseTensor. TypeError for an argument that is not sparse."""
     sparse = checked("reorder", sp_input)
     return _ordered(places_of(sparse), sparse.values, sparse.dense_shape)
 
@@ -39,8 +39,8 @@ def reorder(sp_input, name=None):
 def transpose(sp_input, perm=None, name=None):
     """The axes in another order: a SparseTensor, its values in row-major order.
 
-    perm: the old axis' number for each new one; None for the reverse order. Errors: InvalidArgumentError for what is no order of the
-    axes; TypeError for what is not sparse.
+    perm: the old axis' number for each new one; None for the reverse order. Errors: InvalidArgumentError for a list that is not a
+    permutation of the axes; TypeError for an argument that is not sparse.
     """
     sparse = checked("transpose", sp_input)
     shape = shape_of(sparse)
@@ -55,7 +55,7 @@ def reshape(sp_input, shape, name=None):
     """The same elements in another shape, their values in the order that they had: a SparseTensor.
 
     shape: the extents, −1 for one that follows. Errors: InvalidArgumentError for another number of elements, or of more than 2⁶³ − 1;
-    TypeError for what is not sparse.
+    TypeError for an argument that is not sparse.
     """
     sparse = checked("reshape", sp_input)
     own, wanted = shape_of(sparse), integers(shape, "shape")
@@ -71,8 +71,8 @@ def reshape(sp_input, shape, name=None):
 
 @public("sparse.expand_dims", in_errors=True)
 def expand_dims(sp_input, axis=None, name=None):
-    """An axis of extent 1 more: a SparseTensor. axis: its number in the result, counted from behind where it is below 0; None for
-    the last. Errors: InvalidArgumentError for another number; TypeError for what is not sparse."""
+    """An axis of extent 1 more: a SparseTensor. axis: its number in the result, counted from the end where it is below 0; None for
+    the last. Errors: InvalidArgumentError for another number; TypeError for an argument that is not sparse."""
     sparse = checked("expand_dims", sp_input)
     shape = shape_of(sparse)
     place = axis_of("expand_dims", -1 if axis is None else axis, len(shape) + 1)
@@ -83,8 +83,8 @@ def expand_dims(sp_input, axis=None, name=None):
 def slice(sp_input, start, size, name=None):
     """A part of the tensor: the elements from start on, size of them along each axis, less where it ends before.
 
-    start, size: whole numbers, one for each axis, not below 0. Returns: a SparseTensor of the part's shape.
-    Errors: InvalidArgumentError for others; TypeError for what is not sparse.
+    start, size: integers, one for each axis, not below 0. Returns: a SparseTensor of the part's shape.
+    Errors: InvalidArgumentError for others; TypeError for an argument that is not sparse.
     """
     sparse = checked("slice", sp_input)
     shape, places = shape_of(sparse), places_of(sparse)
@@ -121,11 +121,11 @@ def split(sp_input=None, num_split=None, axis=None, name=None, *, split_dim=None
 
 @public("sparse.concat", "sparse_concat", in_errors=True)
 def concat(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, *, concat_dim=None, expand_nonconcat_dim=None):
-    """SparseTensors one behind the other along an axis: one of their values in row-major order.
+    """SparseTensors one after the other along an axis: one of their values in row-major order.
 
     sp_inputs: a list; expand_nonconcat_dims: whether other extents may differ, and the largest counts. concat_dim and
     expand_nonconcat_dim: names in TensorFlow 1.
-    Errors: InvalidArgumentError for none, other numbers of axes and different extents; TypeError for what is not sparse and
+    Errors: InvalidArgumentError for none, other numbers of axes and different extents; TypeError for an argument that is not sparse and
     different dtypes.
     """
     given = [sp_inputs] if is_sparse(sp_inputs) else sequence(sp_inputs, "sp_inputs")
@@ -149,7 +149,7 @@ def concat(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, *,
 @public("sparse.retain", "sparse_retain", in_errors=True)
 def retain(sp_input, to_retain, name=None):
     """Some of the values: a SparseTensor. to_retain: (count,), bools. Errors: InvalidArgumentError for another number of them;
-    TypeError for other dtypes and what is not sparse."""
+    TypeError for other dtypes and an argument that is not sparse."""
     sparse, kept = checked("retain", sp_input), array(to_retain, "to_retain")
     if kept.dtype != bool:
         raise _engine.TypeMismatchError(f"retain: to_retain is {kept.dtype}; needs bools")
@@ -160,7 +160,7 @@ def retain(sp_input, to_retain, name=None):
 
 @public("sparse.mask", "sparse_mask", in_errors=True)
 def mask(a, mask_indices, name=None):
-    """The rows of a tf.IndexedSlices whose indices are not among mask_indices, whole numbers. TypeError for what is none."""
+    """The rows of a tf.IndexedSlices whose indices are not among mask_indices, integers. TypeError for any other value."""
     if not isinstance(a, IndexedSlices):
         raise _engine.TypeMismatchError(f"mask: a is a {type(a).__name__}; needs a tf.IndexedSlices")
     own = a.indices.numpy()
@@ -172,7 +172,7 @@ def mask(a, mask_indices, name=None):
 def reset_shape(sp_input, new_shape=None):
     """The same values in a larger tensor: a SparseTensor. new_shape: None for the smallest one that holds them.
 
-    Errors: InvalidArgumentError for a shape with another number of axes or a smaller extent; TypeError for what is not sparse.
+    Errors: InvalidArgumentError for a shape with another number of axes or a smaller extent; TypeError for an argument that is not sparse.
     """
     sparse = checked("reset_shape", sp_input)
     own, places = shape_of(sparse), places_of(sparse)
@@ -191,7 +191,7 @@ def fill_empty_rows(sp_input, default_value, name=None):
     sp_input: a SparseTensor (rows, columns); default_value: a scalar.
     Returns: (a SparseTensor, its rows in order; bools (rows,), where a row had none). Gradients reach the values and default_value.
     Errors: InvalidArgumentError for another number of axes, for default_value with axes, and where there are no columns; TypeError
-    for what is not sparse and a default_value of another dtype.
+    for an argument that is not sparse and a default_value of another dtype.
     """
     sparse = checked("fill_empty_rows", sp_input)
     shape, places, default = shape_of(sparse), places_of(sparse), tensor(default_value, sparse.dtype)

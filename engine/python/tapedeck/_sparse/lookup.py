@@ -15,7 +15,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
                             partition_strategy="mod"):
     """For each row of sp_ids the rows of params with these numbers, as one: their weighed sum or mean.
 
-    params, max_norm, partition_strategy: as in tf.nn.embedding_lookup; sp_ids: a SparseTensor of whole numbers, (rows, any);
+    params, max_norm, partition_strategy: as in tf.nn.embedding_lookup; sp_ids: a SparseTensor of integers, (rows, any);
     sp_weights: a SparseTensor of numbers at the same places, None for 1; combiner: 'sum', 'mean' (None), divided by the sum of
     the weights, or 'sqrtn', by the root of the sum of their squares. allow_fast_lookup changes nothing.
     Returns: the dtype of params, (rows, *params.shape[1:]); 0 for a row without numbers. Gradients reach params and the weights.
@@ -30,7 +30,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
     if not len(ids.shape):
         raise InvalidArgumentError("embedding_lookup_sparse: sp_ids has no axes; needs rows")
     if not ids.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"embedding_lookup_sparse: sp_ids is {ids.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"embedding_lookup_sparse: sp_ids is {ids.dtype.name}; needs integers")
     if weights is not None:
         _same_places("embedding_lookup_sparse", ids, weights)
     found = embedding_lookup(params, ids.values, max_norm, partition_strategy=partition_strategy)

@@ -60,7 +60,7 @@ def axes_of(function, axis, rank):
 
 
 def extents_of(function, name, value, rank):
-    """As many whole numbers as the tensor has axes. InvalidArgumentError for another number of them."""
+    """As many integers as the tensor has axes. InvalidArgumentError for another number of them."""
     found = integers(value, name)
     if len(found) != rank:
         raise InvalidArgumentError(f"{function}: {name} is {found}; the tensor has {rank} axes")

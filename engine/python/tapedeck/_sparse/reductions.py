@@ -40,7 +40,7 @@ def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=
     sp_input: a SparseTensor; axis: one, several, or None for all; keepdims: whether they stay, with extent 1; output_is_sparse:
     whether the result is a SparseTensor of the places with a value. reduction_axes, keep_dims: the names in TensorFlow 1.
     Returns: its dtype; a tensor, 0 where there are no values. Gradients reach the values.
-    Errors: InvalidArgumentError for an axis that is not there; TypeError for what is not sparse.
+    Errors: InvalidArgumentError for an axis that is not there; TypeError for an argument that is not sparse.
     """
     return _reduced("reduce_sum", "unsorted_segment_sum", sp_input, axis, keepdims, output_is_sparse, reduction_axes, keep_dims)
 

@@ -19,7 +19,7 @@ public("SparseTensorValue")(SparseTensorValue)
 class SparseTensor:
     """Values at places of a tensor whose other elements are zeros, or empty.
 
-    indices: (count, axes), whole numbers, a row for each value, in row-major order; values: (count,); dense_shape: (axes,), the
+    indices: (count, axes), integers, a row for each value, in row-major order; values: (count,); dense_shape: (axes,), the
     tensor's shape.
     Errors: InvalidArgumentError for shapes that do not belong together, and places outside; TypeError for other dtypes.
     """
@@ -28,7 +28,7 @@ class SparseTensor:
         places, shape = np.asarray(indices), np.asarray(dense_shape)
         if places.dtype.kind not in "iu" and places.size or shape.dtype.kind not in "iu" and shape.size:
             raise _engine.TypeMismatchError(f"SparseTensor: indices are {places.dtype} and dense_shape is {shape.dtype}; both need "
-                                            "whole numbers")
+                                            "integers")
         self.values = tensor(values)
         if shape.ndim != 1 or places.size and places.ndim != 2 or self.values.ndim != 1:
             raise InvalidArgumentError(f"SparseTensor: indices {places.shape}, values {tuple(self.values.shape)} and dense_shape "
@@ -91,7 +91,7 @@ def is_sparse(value):
 
 
 def checked(function, value, argument="sp_input"):
-    """The value as a SparseTensor. TypeMismatchError for what is none."""
+    """The value as a SparseTensor. TypeMismatchError for any other value."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
@@ -105,12 +105,12 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 
     sp_input: a SparseTensor; validate_indices changes nothing.
     Returns: the dtype of its values, its dense_shape.
-    Errors: InvalidArgumentError for a place that stands twice; TypeError for what is no SparseTensor.
+    Errors: InvalidArgumentError for an index that occurs twice; TypeError for a value that is not a SparseTensor.
     """
     sparse = checked("to_dense", sp_input)
     places = sparse.indices.numpy()
     if len(np.unique(places, axis=0)) != len(places):
-        raise InvalidArgumentError("to_dense: a place stands twice in indices")
+        raise InvalidArgumentError("to_dense: an index occurs twice in indices")
     first = {"string": "", "bool": False}.get(sparse.dtype.name, 0) if default_value is None else default_value
     whole = op("fill")(list(sparse.shape), tensor(first, sparse.dtype))
     return op("tensor_scatter_nd_update")(whole, sparse.indices, sparse.values) if len(places) else whole
@@ -121,7 +121,7 @@ def from_dense(tensor, name=None):
     """The elements of a tensor that are not 0, "" or False, as a SparseTensor. Gradients reach the tensor.
 
     Returns: a SparseTensor of its dtype and shape.
-    Errors: TypeError for what no tensor can be made of.
+    Errors: TypeError for a value that cannot be converted to a tensor.
     """
     whole = _engine.convert_to_tensor(tensor)
     array = np.asarray(whole.numpy())

@@ -54,7 +54,7 @@ class TestCase(unittest.TestCase):
     def test_session(self, *args, **kwargs):
         """TensorFlow 1's name of session(). unittest takes it for a test, which it is not."""
         if self._testMethodName == "test_session":
-            self.skipTest("test_session is no test")
+            self.skipTest("test_session is not a test")
         return self.session(*args, **kwargs)
 
     def evaluate(self, tensors):

@@ -59,7 +59,7 @@ def _step(delta):
 
 
 def _source(position, value):
-    """A tensor of its own, for the same one may stand in x twice."""
+    """A new tensor, because x may contain the same one twice."""
     try:
         return _engine.op_function("identity")(value)
     except _engine.OpError as error:
@@ -76,7 +76,7 @@ def compute_gradient(f, x, delta=None):
     list of floating tensors or what they are made of, whose values are the place; delta: the step of the differences, above 0
     and finite; None for 1/1024. Each element of x costs two calls of f, and each element of f's result one playback of the tape.
     Returns: two lists with one array for each of x, of its dtype and the shape (elements of f's result, elements of x).
-    Errors: TypeError for an f that cannot be called, an x that is no list, for other dtypes, and for what f returns else;
+    Errors: TypeError for an f that is not callable, an x that is not a list, for other dtypes, and for what f returns else;
     InvalidArgumentError for another delta, and one that is too small to move a value.
     """
     if not isinstance(x, (list, tuple)):

@@ -1,4 +1,4 @@
-"""TensorFlow 1.5's execution callbacks: functions that are told of each op when it has run."""
+"""TensorFlow 1.5's execution callbacks: functions that are called after each op."""
 import contextlib
 import functools
 import sys
@@ -79,12 +79,13 @@ def _set(callbacks):
 
 @public("tfe.add_execution_callback")
 def add_execution_callback(callback):
-    """Has each op that has run told to a function: callback(op_type, op_name, attrs, inputs, outputs).
+    """Calls a function after each op: callback(op_type, op_name, attrs, inputs, outputs).
 
     op_type: the op's name here ("matmul"); op_name: None, as eager ops have no names of their own; attrs: a tuple of names and values
     in turn; inputs, outputs: lists of tensors. It is called on the op's thread, in the order in which callbacks were added, for ops
-    inside of gradients and optimisers too; ops that it runs itself are not told. What it raises comes out of the op's call.
-    Errors: TypeError for what cannot be called.
+    inside of gradients and optimisers too; ops that the callback itself runs are not reported. An exception of the callback propagates from
+    the op's call.
+    Errors: TypeError for an argument that is not callable.
     """
     require_callable("add_execution_callback", "callback", callback)
     _set([*_callbacks, callback])
@@ -92,7 +93,7 @@ def add_execution_callback(callback):
 
 @public("tfe.clear_execution_callbacks")
 def clear_execution_callbacks():
-    """No function is told of ops any longer."""
+    """Removes all execution callbacks."""
     _set([])
 
 

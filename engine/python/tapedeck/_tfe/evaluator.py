@@ -45,7 +45,7 @@ class Evaluator:
     def evaluate_on_dataset(self, dataset, *args, **kwargs):
         """Calls it with each element of a dataset, and returns all_metric_results().
 
-        summary_logdir, by keyword: see all_metric_results. The others go to eval_data behind the element.
+        summary_logdir, by keyword: see all_metric_results. The others go to eval_data after the element.
         """
         summary_logdir = kwargs.pop("summary_logdir", None)
         for example in dataset:
@@ -69,7 +69,7 @@ class Evaluator:
     def track_metric(self, metric):
         """Makes a tfe.metrics.Metric one of this evaluator's; returns it.
 
-        Errors: RuntimeError before __init__, TypeError for what is no metric, ValueError for a second metric of its name and for
+        Errors: RuntimeError before __init__, TypeError for a value that is not a metric, ValueError for a second metric of its name and for
         one of another evaluator.
         """
         if not hasattr(self, "_metrics"):
@@ -90,7 +90,7 @@ class Evaluator:
     def track_evaluator(self, prefix, evaluator):
         """Makes the metrics of another evaluator known as "prefix/name"; returns it. call() has to call the other's.
 
-        Errors: RuntimeError before __init__ and for a prefix that is taken, TypeError for what is no evaluator.
+        Errors: RuntimeError before __init__ and for a prefix that is taken, TypeError for a value that is not an evaluator.
         """
         if not hasattr(self, "_evaluators"):
             raise RuntimeError("Need to call Evaluator.__init__ before adding evaluators")
@@ -119,8 +119,8 @@ class Evaluator:
 class SparseSoftmaxEvaluator(Evaluator):
     """The mean loss and the accuracy of a model whose eval_data() gives a dict.
 
-    loss_key, label_key, predicted_class_key: where the loss, the right classes and the predicted ones stand in it; weights_key:
-    where weights do, which need not be there.
+    loss_key, label_key, predicted_class_key: the keys of the loss, the right classes and the predicted ones; weights_key: the key of
+    the weights, which are optional.
     """
 
     def __init__(self, model, loss_key="loss", label_key="label", predicted_class_key="predicted_class", weights_key="weights"):

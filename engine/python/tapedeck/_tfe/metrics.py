@@ -31,7 +31,7 @@ class Metric(Trackable):
     """A base of metrics. A subclass makes its variables in build(), with add_variable, changes them in call(), and gives what comes
     of them in result(). build and call get what the metric is called with; build runs before the first call.
 
-    name: None for the class's; with a number behind it where a metric had it before.
+    name: None for the class's; with a number after it where a metric had it before.
     """
 
     def __init__(self, name=None):
@@ -96,7 +96,7 @@ class Metric(Trackable):
     def add_variable(self, name, shape=None, dtype=None, initializer=None):
         """A variable, not trainable, for build().
 
-        name: stands behind the metric's in the variable's; shape: None for a scalar; dtype: None for float32; initializer: as
+        name: follows the metric's name in that of the variable; shape: None for a scalar; dtype: None for float32; initializer: as
         tf.keras.initializers.get takes it, None for zeros. Errors: RuntimeError outside of build().
         """
         if self._built or not vars(self).get("_building"):
@@ -176,7 +176,7 @@ class Accuracy(Mean):
 
 @public("tfe.metrics.CategoricalAccuracy")
 class CategoricalAccuracy(Mean):
-    """How often the largest element of predictions stands where that of labels does."""
+    """How often predictions and labels have their largest element at the same index."""
 
     def __init__(self, name=None, dtype=dtypes.float64):
         super().__init__(name, dtype)
@@ -190,7 +190,7 @@ class CategoricalAccuracy(Mean):
 
 @public("tfe.metrics.BinaryAccuracy")
 class BinaryAccuracy(Mean):
-    """How often predictions stand on the side of threshold where labels, 0 and 1, say."""
+    """How often predictions are on the side of threshold that labels, 0 and 1, name."""
 
     def __init__(self, threshold, name=None, dtype=dtypes.float64):
         super().__init__(name, dtype)
@@ -211,7 +211,7 @@ class SparseAccuracy(Mean):
         super().__init__(name, dtype)
 
     def call(self, labels, predictions, weights=None):
-        """Adds a batch. labels: whole numbers; predictions: (…, classes), of the shape of labels before the classes."""
+        """Adds a batch. labels: integers; predictions: (…, classes), of the shape of labels before the classes."""
         predictions = tensor(predictions)
         labels, best = _paired(self, _cast(labels, dtypes.int64), op("argmax")(predictions, -1))
         super().call(_cast(op("equal")(labels, best), dtypes.float64), weights)

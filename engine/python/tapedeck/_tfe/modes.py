@@ -45,15 +45,15 @@ def execution_mode(mode):
 
 @public("tfe.async_wait")
 def async_wait():
-    """Waits until what this thread gave to GPUs is done. Raises what a kernel found meanwhile, as the next read of a value would: an
-    index out of range, a singular matrix. Ops on the CPU are done anyway."""
+    """Waits until the GPUs have finished this thread's ops. Raises an error that a kernel has detected, as the next read of a value would:
+    an index out of range, a singular matrix. Ops on the CPU are done anyway."""
     _engine.wait_for_gpus()
 
 
 @public("tfe.async_clear_error")
 def async_clear_error():
-    """Waits as async_wait does, and forgets what a kernel found. InternalError where the GPU is lost to the process. An error of an
-    op on the CPU is raised where it is called."""
+    """Waits as async_wait does, and discards errors that kernels have detected. InternalError where the GPU is lost to the process. An
+    error of an op on the CPU is raised where it is called."""
     _engine.wait_for_gpus(raises=False)
 
 
@@ -61,7 +61,8 @@ def async_clear_error():
 def defun(func=None, input_signature=None, **kwargs):
     """func, called as it is: TensorFlow makes a graph of it. Also a decorator with arguments, which change nothing.
 
-    Returns: a function with `python_function`, whose results are those of tf.function. Errors: TypeError for what cannot be called.
+    Returns: a function with `python_function`, whose results are those of tf.function. Errors: TypeError for an argument that is not
+    callable.
     """
     if func is None:
         return lambda function: defun(function, input_signature)
@@ -86,7 +87,7 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
     tensors; a variable that it returns is read when it returns. input_signature: TensorSpecs of the positional arguments, which
     become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
     TensorFlow's (experimental_…) change nothing.
-    Returns: a function with `python_function`. Errors: TypeError for what cannot be called, for unknown arguments, and for calls
+    Returns: a function with `python_function`. Errors: TypeError for an argument that is not callable, for unknown arguments, and for calls
     that do not fit input_signature.
     """
     unknown = [name for name in kwargs if not name.startswith("experimental_")]

@@ -55,7 +55,7 @@ class Network(Layer):
         own = vars(self)
         own["_autocast"] = False
         own["_tracked_layers"], own["_owned_layers"], own["_numbers"] = [], {}, {}
-        own["_others"] = []  # layers that are no networks, whose scopes stand in this one's
+        own["_others"] = []  # layers that are not networks, whose scopes are inside this one's
         own["_first_parent"] = None  # a weak reference; False for a network that was called before it had one
         own["_outer_scope"], own["_scopes_opened"] = get_variable_scope(), scope_counts().opened
 
@@ -129,7 +129,7 @@ class Network(Layer):
                          "must be unique.")
 
     def _set_scope_of(self, layer):
-        """Gives a layer that is no network its scope, in that of the network that it was first added to."""
+        """Gives a layer that is not a network its scope, in that of the network that it was first added to."""
         if vars(layer).get("_scope") is not None:
             return
         parent = vars(layer)["_first_parent"]()
@@ -149,7 +149,7 @@ class Network(Layer):
     def track_layer(self, layer):
         """Adds a layer, so that its variables are this network's. Returns the layer.
 
-        Errors: RuntimeError before Network.__init__ was called; TypeError for what is no layer; ValueError for a second layer of
+        Errors: RuntimeError before Network.__init__ was called; TypeError for a value that is not a layer; ValueError for a second layer of
         one name.
         """
         if "_tracked_layers" not in vars(self):
@@ -248,7 +248,7 @@ class Sequential(Network):
     """A network of layers and functions, called one after another.
 
     layers_funcs: a list of layers and of functions of a tensor; those that take an argument `training` are given that of the call.
-    Errors: TypeError for what is neither.
+    Errors: TypeError for any other value.
     """
 
     def __init__(self, layers_funcs=None, name=None):
@@ -258,7 +258,7 @@ class Sequential(Network):
             self.add(each)
 
     def add(self, layer_func):
-        """Appends a layer or a function. TypeError for what is neither."""
+        """Appends a layer or a function. TypeError for any other value."""
         if isinstance(layer_func, KerasLayer):
             called = layer_func.call
             self.track_layer(layer_func)

@@ -36,7 +36,7 @@ def _without_prefix(network):
 
 
 def _place(network, save_path):
-    """A folder stands for the file in it that is called as the network is."""
+    """A folder means the file in it that has the network's name."""
     if not os.path.isdir(save_path):
         return os.fspath(save_path)
     return os.path.join(save_path, network.name.replace("/", "_"))

@@ -88,7 +88,7 @@ class VariableScope:
         _not_supported("partitioner", partitioner)
 
     def get_collection(self, name):
-        """What stands in the collection and has a name that begins with the scope's."""
+        """The items of the collection whose names begin with the scope's."""
         return graph_collections.get_collection(name, self._name + "/" if self._name else "")
 
     def trainable_variables(self):
@@ -108,7 +108,7 @@ class VariableScope:
                      custom_getter=None, constraint=None, synchronization=None, aggregation=None):
         """As tf.get_variable, from that store; None for the open one."""
         if not isinstance(name, str) or not name:
-            raise ValueError(f"get_variable: name is {name!r}; needs a text that is not empty")
+            raise ValueError(f"get_variable: name is {name!r}; needs a non-empty string")
         if dtype is not None and initializer is not None and not callable(initializer):
             own = _engine.convert_to_tensor(initializer).dtype
             if own != dtypes.as_dtype(dtype):
@@ -153,7 +153,7 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
 
     Inside of a tfe.EagerVariableStore, a template or a graph_callable it is the one that an earlier call made, where there is one;
     elsewhere each call makes a new one, as TensorFlow does where it executes eagerly.
-    initializer: a function of a shape, a tensor, or None: the scope's, or glorot_uniform (zeros for whole numbers and bool). shape:
+    initializer: a function of a shape, a tensor, or None: the scope's, or glorot_uniform (zeros for integers and bool). shape:
     what a tensor as initializer has, or None. dtype: None for the scope's, or that of the tensor. regularizer: a function whose
     result at the variable goes into the collection 'regularization_losses'. custom_getter(getter, name, …) is called in place of
     the getter. collections, validate_shape, use_resource, synchronization and aggregation change nothing.
@@ -197,7 +197,7 @@ class variable_scope:
     the scope around: "dense", "dense_1". initializer, regularizer, dtype, constraint: defaults of tf.get_variable; custom_getter:
     see there, it may call the one of the scope around. reuse: True, False, None or tf.AUTO_REUSE, which change nothing: see
     tf.get_variable. auxiliary_name_scope False: no tf.name_scope. values and use_resource change nothing.
-    Yields: the VariableScope. Errors: ValueError where neither a name nor default_name is given, TypeError for what is no name;
+    Yields: the VariableScope. Errors: ValueError where neither a name nor default_name is given, TypeError for a value that is not a name;
     NotImplementedError for caching_device and partitioner.
     """
 

@@ -107,7 +107,7 @@ def make_template(name_, func_, create_scope_now_=False, unique_name_=None, cust
     tf.variable_scope has it.
     Returns: an object to be called, with variables, trainable_variables and non_trainable_variables.
     Errors: ValueError for unique_name_, which TensorFlow refuses where it executes eagerly, and for a trainable variable that a
-    later call makes; TypeError for what cannot be called.
+    later call makes; TypeError for an argument that is not callable.
     """
     require_callable("make_template", "func_", func_)
     if name_ is None:
@@ -134,13 +134,13 @@ class _GraphCallable:
     def _argument(self, place, value, spec):
         value = _engine.convert_to_tensor(value, dtypes.as_dtype(spec.dtype), None)
         if not TensorShape(spec.shape).is_compatible_with(value.shape):
-            raise ValueError(f"{self.__name__}: argument {place} has shape {value.shape}; graph_callable was told "
+            raise ValueError(f"{self.__name__}: argument {place} has shape {value.shape}; graph_callable expects "
                              f"{TensorShape(spec.shape)}")
         return value
 
     def __call__(self, *args):
         if len(args) != len(self._specs):
-            raise TypeError(f"{self.__name__}: {len(args)} arguments were given; graph_callable was told of {len(self._specs)}")
+            raise TypeError(f"{self.__name__}: {len(args)} arguments were given; graph_callable expects {len(self._specs)}")
         converted = []
         for place, (arg, spec) in enumerate(zip(args, self._specs)):
             if isinstance(spec, ShapeAndDtype):
@@ -148,7 +148,7 @@ class _GraphCallable:
                 continue
             values, specs = nest.flatten(arg), _flat_specs(spec)
             if len(values) != len(specs):
-                raise ValueError(f"{self.__name__}: argument {place} holds {len(values)} values; graph_callable was told of "
+                raise ValueError(f"{self.__name__}: argument {place} holds {len(values)} values; graph_callable expects "
                                  f"{len(specs)}")
             converted.append(nest.pack_sequence_as(arg, [self._argument(place, *pair) for pair in zip(values, specs)]))
         with self._store.as_default(), variable_scope(self._scope):

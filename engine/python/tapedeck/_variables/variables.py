@@ -55,7 +55,7 @@ _ROWS = {
     "add": ("Adds to rows of the variable; several values of one row add up.", _by_places("add")),
     "sub": ("Subtracts from rows of the variable; several values of one row add up.", _by_places("sub")),
     "mul": ("Multiplies rows of the variable, by several values of one row one after another.", _one_after_another("multiply")),
-    "div": ("Divides rows of the variable, by several values of one row one after another; whole numbers towards 0.", _quotient),
+    "div": ("Divides rows of the variable, by several values of one row one after another; integers towards 0.", _quotient),
     "min": ("Makes rows of the variable the smaller of what they are and of the values.", _by_places("min")),
     "max": ("Makes rows of the variable the larger of what they are and of the values.", _by_places("max")),
 }
@@ -76,12 +76,12 @@ _OF_DELTA = """{what}
     """ + _ERRORS.format(places="indices", thing="IndexedSlices")
 _OF_REF = """{what}
 
-    ref: a variable; indices: whole numbers, any shape; updates: the variable's dtype, the shape indices.shape + ref.shape[1:] or
+    ref: a variable; indices: integers, any shape; updates: the variable's dtype, the shape indices.shape + ref.shape[1:] or
     (); use_locking changes nothing.
     """ + _ERRORS.format(places="indices", thing="variable")
 _OF_PLACES = """{what}
 
-    indices: whole numbers, their last axis holds coordinates of the variable's first axes; updates: the variable's dtype, shape
+    indices: integers, their last axis holds coordinates of the variable's first axes; updates: the variable's dtype, shape
     indices.shape[:-1] + variable.shape[indices.shape[-1]:].
     """ + _ERRORS.format(places="coordinates", thing="tensor")
 _BATCHES = """Replaces rows within each batch of a variable: variable[b…, indices[b…, i]] = values[b…, i].
@@ -105,7 +105,7 @@ def _checked(function, ref):
 def _whole_numbers(indices):
     indices = tensor(indices)
     if not indices.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"indices are {indices.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"indices are {indices.dtype.name}; needs integers")
     return indices
 
 
@@ -240,7 +240,7 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
 
     value: the dtype and the shape of ref; the others change nothing.
     Returns: the variable.
-    Errors: InvalidArgumentError for another shape; TypeError for another dtype and what is no variable.
+    Errors: InvalidArgumentError for another shape; TypeError for another dtype and a ref that is not a variable.
     """
     return _assignable("assign", ref).assign(value)
 
@@ -263,7 +263,7 @@ def _assignable(function, ref):
     return _checked(function, ref)
 
 
-_RANGES = "indices: whole numbers, the batches' axes and one of rows; values: the variable's dtype, " \
+_RANGES = "indices: integers, the batches' axes and one of rows; values: the variable's dtype, " \
           "shape indices.shape + the rest of the variable's"
 batch_scatter_update.__doc__ = _BATCHES.format(arguments=f"ref: a variable; {_RANGES}".replace("values:", "updates:")) + _ERRORS.format(
     places="indices", thing="variable")

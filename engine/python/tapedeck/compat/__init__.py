@@ -18,7 +18,7 @@ real_types = public("compat.real_types")((int, float, _np.integer, _np.floating)
 def v1_behavior():
     """From now on tensors behave as in TensorFlow 1.5 where that differs: == and != compare identity, repr tells the id, and
     integers have gradients; tf.nn.dropout's second argument is keep_prob, tf.cond and tf.while_loop return a list's only value,
-    tf.constant cuts floats where a whole number's dtype is asked for, and shape[0] is a tf.Dimension. `import
+    tf.constant cuts floats where an integer's dtype is asked for, and shape[0] is a tf.Dimension. `import
     tensorflow.contrib.eager` does the same."""
     _generation.set_first(True)
 
@@ -31,19 +31,19 @@ def v2_behavior():
 
 @public("compat.as_bytes")
 def as_bytes(bytes_or_text, encoding="utf-8"):
-    """The text as bytes; bytes stay. TypeError for what is neither."""
+    """The text as bytes; bytes stay. TypeError for any other value."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if not isinstance(bytes_or_text, (bytes, str)):
-        raise TypeError(f"as_bytes: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs text or bytes")
+        raise TypeError(f"as_bytes: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs a str or bytes")
     return bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
 
 
 @public("compat.as_text", "compat.as_str")
 def as_text(bytes_or_text, encoding="utf-8"):
-    """The bytes as text; text stays. TypeError for what is neither."""
+    """The bytes as text; text stays. TypeError for any other value."""
     if not isinstance(bytes_or_text, (bytes, str)):
-        raise TypeError(f"as_text: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs text or bytes")
+        raise TypeError(f"as_text: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs a str or bytes")
     return bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
 
 

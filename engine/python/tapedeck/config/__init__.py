@@ -9,13 +9,13 @@ from tapedeck.config import experimental, threading  # noqa: F401
 
 @public("config.set_num_threads")
 def set_num_threads(count):
-    """How many threads kernels may use, the calling one included. ValueError for less than 1."""
+    """Sets the number of threads that kernels may use, the calling one included. ValueError for less than 1."""
     _engine.set_thread_count(count)
 
 
 @public("config.get_num_threads")
 def get_num_threads():
-    """How many threads kernels may use."""
+    """The number of threads that kernels may use."""
     return _engine.thread_count()
 
 
@@ -28,7 +28,7 @@ def set_flush_denormal(mode):
     stay as they are. Also tf.set_flush_denormal, PyTorch's name.
 
     mode: True or False, which it is at the start unless the environment's TAPEDECK_FLUSH_DENORMAL is 1.
-    Returns: True; False, and nothing changes, where this processor cannot. Errors: TypeError for what is no bool.
+    Returns: True; False, and nothing changes, where this processor cannot. Errors: TypeError for a value that is not a bool.
     """
     if not isinstance(mode, bool):
         raise TypeError(f"set_flush_denormal: mode is {mode!r}; it needs True or False")
@@ -76,8 +76,8 @@ def get_visible_devices(device_type=None):
 
 @public("config.set_soft_device_placement")
 def set_soft_device_placement(enabled):
-    """Whether another device stands for one that is not there, in tf.device: the first GPU, or the CPU where there is none. True at
-    first, as in TensorFlow; with False such a device is refused.
+    """Whether tf.device replaces a missing device by the first GPU, or by the CPU on a machine without GPUs. True by default, as in
+    TensorFlow; with False a missing device is an error.
 
     An op without a kernel for GPUs runs on the CPU anyway.
     """
@@ -86,7 +86,7 @@ def set_soft_device_placement(enabled):
 
 @public("config.get_soft_device_placement")
 def get_soft_device_placement():
-    """Whether another device stands for one that is not there."""
+    """Whether tf.device replaces a missing device."""
     return context.soft_placement[0]
 
 

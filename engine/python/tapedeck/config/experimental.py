@@ -22,19 +22,19 @@ def get_memory_usage(device="CPU:0"):
 
 @public("config.experimental.reset_memory_stats")
 def reset_memory_stats(device="CPU:0"):
-    """The peak that get_memory_info tells is that from now on. NotFoundError where the device is not there."""
+    """Resets the peak that get_memory_info reports to the current value. NotFoundError where the device is not there."""
     _engine.reset_memory_peak(device)
 
 
 @public("config.experimental.get_memory_growth")
 def get_memory_growth(device):
-    """True: memory of a GPU is taken as tensors need it."""
+    """True: GPU memory is always allocated on demand."""
     return True
 
 
 @public("config.experimental.set_memory_growth")
 def set_memory_growth(device, enable):
-    """Does nothing: memory of a GPU is taken as tensors need it."""
+    """Does nothing: GPU memory is always allocated on demand."""
 
 
 def _name_of(device):
@@ -46,7 +46,7 @@ def _name_of(device):
 
 @public("config.experimental.get_device_details")
 def get_device_details(device):
-    """What is known of a PhysicalDevice: {'device_name': 'NVIDIA H100 …', 'compute_capability': (9, 0)}; of the CPU {}.
+    """Details of a PhysicalDevice: {'device_name': 'NVIDIA H100 …', 'compute_capability': (9, 0)}; of the CPU {}.
 
     NotFoundError where it is not there.
     """
@@ -64,11 +64,11 @@ _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")  # by tfe.DEVICE_
 @public("config.experimental.set_device_policy")
 def set_device_policy(device_policy):
     """What happens in this thread to inputs of an op that are on another device than it, and to tensors that a variable on another
-    device is given: 'silent', they are copied, which None stands for; 'warn', with a line of output; 'explicit', they are refused;
+    device is given: 'silent', they are copied (the default, None); 'warn', with a line of output; 'explicit', they are refused;
     'silent_for_int32', all but those of int32 are. Python's numbers go everywhere. ValueError for another.
     """
     if device_policy is not None and device_policy not in _POLICIES:
-        raise ValueError(f"{device_policy!r} is no device policy; there are {', '.join(map(repr, _POLICIES))}")
+        raise ValueError(f"{device_policy!r} is not a device policy; must be one of {', '.join(map(repr, _POLICIES))}")
     _engine.set_device_policy(_POLICIES.index("silent" if device_policy is None else device_policy))
 
 
@@ -82,16 +82,16 @@ def get_device_policy():
 def trim_pool():
     """Gives the memory that freed tensors left in the engine's pools back to the system and the GPUs now.
 
-    What nobody used for about a second goes back by itself; this is for whoever needs it at once.
+    Memory that has been unused for about a second is returned automatically; call this to return it at once.
     """
     _engine.trim_pool()
 
 
 @public("config.experimental.enable_tensor_float_32_execution")
 def enable_tensor_float_32_execution(enabled):
-    """Lets GPUs round the factors of float32's matrix products and convolutions to TF32 (10 bits of fraction instead of 23; sums stay
-    float32), which their tensor cores multiply several times as fast. Off until asked for, other than in TensorFlow; for all
-    threads. Results then differ from the CPU's by about 1e-3. What is replayed later is computed as the switch stands then.
+    """Lets GPUs round the operands of float32 matrix products and convolutions to TF32 (10 bits of fraction instead of 23; sums stay
+    float32), which their tensor cores multiply several times faster. Off by default, unlike in TensorFlow; applies to all
+    threads. Results then differ from the CPU's by about 1e-3. A later replay uses the setting of that moment.
     """
     if not isinstance(enabled, bool):
         raise TypeError(f"enable_tensor_float_32_execution: enabled is {enabled!r}; it needs a bool")

@@ -5,7 +5,7 @@ from tapedeck._core.public import public
 
 @public("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads):
-    """As tf.config.set_num_threads; 0 stands for the number that the process started with."""
+    """As tf.config.set_num_threads; 0 restores the number that the process started with."""
     _engine.set_thread_count(num_threads or _initial)
 
 

@@ -16,7 +16,7 @@ CUDNN_INPUT_AUTO_MODE = public("contrib.cudnn_rnn.CUDNN_INPUT_AUTO_MODE")("auto_
 
 _DOC = """
 
-    num_layers; num_units: how wide the states are; direction: "unidirectional" or "bidirectional", whose outputs stand side by
+    num_layers; num_units: how wide the states are; direction: "unidirectional" or "bidirectional", whose outputs are side by
     side; dropout: the share of what goes from one layer to the next that is dropped in training; seed; dtype; kernel_initializer,
     bias_initializer: None for Glorot's uniform and zeros; input_mode: "linear_input" or "auto_select", the same here; name.
     Inputs: (time, batch, inputs); initial_state: a tuple of {states}, each (num_layers·directions, batch, num_units), None for

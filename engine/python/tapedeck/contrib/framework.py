@@ -39,7 +39,7 @@ def arg_scope(list_ops_or_scope, **kwargs):
 
     list_ops_or_scope: functions that add_arg_scope decorates, or what another arg_scope gave, which is opened again.
     Yields: {function: {argument: value}}. Errors: ValueError for another function, and arguments beside an opened scope; TypeError
-    for what is neither.
+    for any other value.
     """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:

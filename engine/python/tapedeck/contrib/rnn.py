@@ -15,7 +15,7 @@ class LSTMBlockFusedCell(_Layer):
     """An LSTM over a whole sequence as one op, with BasicLSTMCell's variables and numbers.
 
     num_units; forget_bias: added to the gate f. Called with inputs, (time, batch, inputs), or a list of (batch, inputs);
-    initial_state: (c, h), or None for zeros of `dtype`; sequence_length: (batch,), whole numbers: past its length a sequence's outputs
+    initial_state: (c, h), or None for zeros of `dtype`; sequence_length: (batch,), integers: past its length a sequence's outputs
     are zeros, and its state stays. Variables: kernel (inputs + units, 4·units) and bias.
     Returns: (outputs, (c, h)), outputs as inputs are.
     Errors: ValueError for neither an initial_state nor a dtype, and for inputs without three axes.

@@ -8,13 +8,13 @@ AUTOTUNE = public("data.AUTOTUNE", "data.experimental.AUTOTUNE")(-1)
 
 
 def number(value, function, argument, least=None):
-    """A whole number from what may be a tensor. TypeError for another value, InvalidArgumentError below least."""
+    """An integer from what may be a tensor. TypeError for another value, InvalidArgumentError below least."""
     try:
         if isinstance(value, (bool, float)):
             raise TypeError
         whole = value.__index__() if hasattr(value, "__index__") else int(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{function}: {argument} is {value!r}; needs a whole number") from None
+        raise TypeError(f"{function}: {argument} is {value!r}; needs an integer") from None
     if least is not None and whole < least:
         raise _engine.InvalidArgumentError(f"{function}: {argument} is {whole}; must be at least {least}")
     return whole

@@ -19,7 +19,7 @@ from tapedeck.io.files import matching
 
 INFINITE_CARDINALITY = public("data.INFINITE_CARDINALITY", "data.experimental.INFINITE_CARDINALITY")(-1)
 UNKNOWN_CARDINALITY = public("data.UNKNOWN_CARDINALITY", "data.experimental.UNKNOWN_CARDINALITY")(-2)
-_PREFETCHED = 8  # elements made ahead where nobody says how many
+_PREFETCHED = 8  # elements made ahead by default
 # What TensorFlow calls the data sets of stages, where that is not the stage's own name: programs print them.
 _CLASSES = {"from_tensor_slices": "_TensorSliceDataset", "from_tensors": "_TensorDataset", "from_generator": "_FlatMapDataset",
             "cache": "CacheDataset", "choose_from_datasets": "_DirectedInterleaveDataset", "text_line": "TextLineDatasetV2",
@@ -33,8 +33,8 @@ class DatasetV2:
     Data sets are immutable; each method returns a new one. Functions (map, filter, …) are called for each element, eagerly, with a
     tuple's parts as several arguments. Without num_parallel_calls they run on the thread that iterates, where a debugger records
     and steps their ops; on the threads of parallel stages and of prefetch ops are neither recorded nor taped
-    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). What a function raises comes out of
-    the iterator's next call, of its class, with the stage and the element's number.
+    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). An exception in a function is raised by the
+    iterator's next call: of the same class, with the stage and the element's number.
     """
 
     _class = None  # what TensorFlow calls it, where its stage does not tell
@@ -137,7 +137,7 @@ class DatasetV2:
         return found[0]
 
     def reduce(self, initial_state, reduce_func, name=None):
-        """reduce_func(state, element) → state, for all elements; the last state, of initial_state's structure."""
+        """Folds reduce_func(state, element) → state over all elements; returns the last state, in the structure of initial_state."""
         state = _structure.as_element(initial_state)
         for element in self:
             new = _structure.as_element(reduce_func(state, element))
@@ -160,7 +160,7 @@ class DatasetV2:
         """An element for each row of the tensors. InvalidArgumentError (a ValueError) where their numbers differ or one is a
         scalar.
 
-        Elements are views of the tensors. An array that nobody can write to, as np.load(…, mmap_mode="r") makes, is not copied.
+        Elements are views of the tensors. A read-only array, such as np.load(…, mmap_mode="r") makes, is not copied.
         """
         element = _structure.as_element(tensors)
         spec = _structure.map_structure(lambda leaf: rows(TensorSpec.from_tensor(leaf)), element)
@@ -177,7 +177,7 @@ class DatasetV2:
 
     @staticmethod
     def range(*args, **kwargs):
-        """range(stop), range(start, stop) or range(start, stop, step): whole numbers. output_type: int64 unless given."""
+        """range(stop), range(start, stop) or range(start, stop, step): integers. output_type: int64 unless given."""
         output_type = dtypes.as_dtype(kwargs.pop("output_type", None) or dtypes.int64)
         kwargs.pop("name", None)
         if kwargs or not 1 <= len(args) <= 3:
@@ -194,7 +194,7 @@ class DatasetV2:
 
     @staticmethod
     def random(seed=None, rerandomize_each_iteration=None, name=None):
-        """Whole numbers below 2³², int64, without an end; the same for each iterator unless rerandomize_each_iteration."""
+        """Integers below 2³², int64, without an end; the same for each iterator unless rerandomize_each_iteration."""
         stage = _engine.data_random(None if seed is None else number(seed, "random", "seed"), not rerandomize_each_iteration)
         return DatasetV2(stage, TensorSpec((), dtypes.int64))
 
@@ -301,7 +301,7 @@ class DatasetV2:
         return self._same_spec(self._stage.skip(number(count, "skip", "count")))
 
     def repeat(self, count=None, name=None):
-        """The elements again and again, count times; without an end for None and -1."""
+        """Repeats the elements count times; indefinitely for None and -1."""
         return self._same_spec(self._stage.repeat(-1 if count is None else number(count, "repeat", "count")))
 
     def shard(self, num_shards, index, name=None):
@@ -322,7 +322,7 @@ class DatasetV2:
                          lambda: first_form([self, dataset]))
 
     def ignore_errors(self, log_warning=False, name=None):
-        """The elements whose making raises nothing."""
+        """Skips elements that raise errors."""
         return self._same_spec(self._stage.ignore_errors())
 
     def unbatch(self, name=None):
@@ -382,13 +382,13 @@ class DatasetV2:
         return self._same_spec(self._stage.shuffle(size, seed, reshuffle_each_iteration is not False))
 
     def cache(self, filename="", name=None):
-        """The elements, made once: kept in memory, or in a file that later programs read."""
+        """Caches the elements in memory, or in a file that later programs read."""
         if isinstance(filename, _engine.Tensor):
             filename = filename.numpy()
         return self._same_spec(self._stage.cache(os.fsdecode(filename)))
 
     def prefetch(self, buffer_size, name=None):
-        """The elements, of which up to buffer_size are made ahead by a thread. AUTOTUNE: some."""
+        """Prefetches up to buffer_size elements on a background thread. AUTOTUNE: a default number."""
         size = number(AUTOTUNE if buffer_size is None else buffer_size, "prefetch", "buffer_size", -1)
         return self if size == 0 else self._same_spec(self._stage.prefetch(_PREFETCHED if size == AUTOTUNE else size))
 

@@ -21,14 +21,14 @@ def _having_elements(function, value):
 
 @public("data.experimental.cardinality", "contrib.data.cardinality")
 def cardinality(dataset):
-    """dataset.cardinality(). TypeError for what is no data set."""
+    """dataset.cardinality(). TypeError for a value that is not a data set."""
     _structure.require_dataset(dataset, "cardinality")
     return dataset.cardinality()
 
 
 @public("data.experimental.get_single_element", "contrib.data.get_single_element")
 def get_single_element(dataset, name=None):
-    """dataset.get_single_element(). TypeError for what is no data set."""
+    """dataset.get_single_element(). TypeError for a value that is not a data set."""
     _structure.require_dataset(dataset, "get_single_element")
     return dataset.get_single_element()
 
@@ -62,9 +62,9 @@ def get_output_classes(dataset_or_iterator):
 
 @public("data.experimental.get_next_as_optional", "contrib.data.get_next_as_optional")
 def get_next_as_optional(iterator):
-    """iterator.get_next_as_optional(). TypeError for what is no iterator."""
+    """iterator.get_next_as_optional(). TypeError for a value that is not an iterator."""
     if not hasattr(iterator, "get_next_as_optional"):
-        raise _engine.TypeMismatchError(f"get_next_as_optional: iterator: {shown(iterator)} is no iterator of a data set")
+        raise _engine.TypeMismatchError(f"get_next_as_optional: iterator: {shown(iterator)} is not an iterator of a data set")
     return iterator.get_next_as_optional()
 
 
@@ -156,7 +156,7 @@ class TFRecordWriter:
         self._filename, self._compression = filename, compression_type
 
     def write(self, dataset):
-        """Writes all elements. TypeError where they are no strings."""
+        """Writes all elements. TypeError where they are not strings."""
         with _RecordWriter(self._filename, self._compression) as writer:
             for record in dataset:
                 writer.write(record)

@@ -72,7 +72,7 @@ class TFRecordDataset(_FileDataset):
 
 @public("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
 class FixedLengthRecordDataset(_FileDataset):
-    """The records of record_bytes bytes of files, as strings, behind header_bytes and before footer_bytes that are passed over.
+    """The records of record_bytes bytes of files, as strings, after header_bytes and before footer_bytes that are passed over.
     InvalidArgumentError where a file has another length. The other arguments and errors are TextLineDataset's."""
 
     _function = "FixedLengthRecordDataset"

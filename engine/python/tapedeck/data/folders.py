@@ -53,7 +53,7 @@ def _subset(function, values, validation_split, subset):
     count = len(values) - int(validation_split * len(values))
     parts = {"training": values[:count], "validation": values[count:]}
     if subset not in parts:
-        raise ValueError(f"{function}: subset is {subset!r}; it is 'training' or 'validation'")
+        raise ValueError(f"{function}: subset is {subset!r}; must be 'training' or 'validation'")
     return parts[subset]
 
 
@@ -64,7 +64,7 @@ def _labels(function, numbers, mode, classes):
     kinds = {"int": lambda: np.array(numbers, np.int32), "categorical": lambda: np.eye(classes, dtype=np.float32)[numbers],
              "binary": lambda: np.array(numbers, np.float32).reshape(-1, 1)}
     if mode not in kinds:
-        raise ValueError(f"{function}: label_mode is {mode!r}; it is 'int', 'categorical', 'binary' or None")
+        raise ValueError(f"{function}: label_mode is {mode!r}; must be 'int', 'categorical', 'binary' or None")
     if mode == "binary" and classes != 2:
         raise ValueError(f"{function}: label_mode is 'binary' and there are {classes} classes; needs 2")
     return kinds[mode]()
@@ -112,7 +112,7 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
     function = "image_dataset_from_directory"
     channels = {"rgb": 3, "rgba": 4, "grayscale": 1}.get(color_mode)
     if channels is None:
-        raise ValueError(f"{function}: color_mode is {color_mode!r}; it is 'rgb', 'rgba' or 'grayscale'")
+        raise ValueError(f"{function}: color_mode is {color_mode!r}; must be 'rgb', 'rgba' or 'grayscale'")
     if crop_to_aspect_ratio or pad_to_aspect_ratio:
         raise _engine.UnimplementedError(
             f"{function}: images are stretched to image_size; crop_to_aspect_ratio and pad_to_aspect_ratio "
@@ -184,12 +184,12 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
 def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
     """Lists of numbers as rows of one array, filled up with value, or cut, to maxlen (the longest one's).
 
-    padding, truncating: "pre" or "post", the end at which. Returns a NumPy array. ValueError for other words, and for what is no
+    padding, truncating: "pre" or "post", the end at which. Returns a NumPy array. ValueError for other words, and for a value that is not a
     list of lists.
     """
     for name, word in (("padding", padding), ("truncating", truncating)):
         if word not in ("pre", "post"):
-            raise ValueError(f"pad_sequences: {name} is {word!r}; it is 'pre' or 'post'")
+            raise ValueError(f"pad_sequences: {name} is {word!r}; must be 'pre' or 'post'")
     if not hasattr(sequences, "__len__") or not all(hasattr(each, "__len__") for each in sequences):
         raise ValueError(f"pad_sequences: sequences is {sequences!r}; needs a list of lists")
     arrays = [np.asarray(each) for each in sequences]

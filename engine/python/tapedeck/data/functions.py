@@ -29,7 +29,7 @@ class StageFunction:
 
     def __init__(self, dataset, function, name, as_scalar=False):
         if not callable(function):
-            raise TypeError(f"{name}: {function!r} is no function")
+            raise TypeError(f"{name}: {function!r} is not a function")
         self._dataset, self._function, self._name = dataset, function, name
         self._pack = self._spec = None
         # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
@@ -104,7 +104,7 @@ def _zero(spec):
 
 
 class ScalarFunction(StageFunction):
-    """A key: one scalar of bool or a whole number."""
+    """A key: one scalar of bool or an integer."""
 
     def _flattened(self, result, leaves):
         self._spec = False

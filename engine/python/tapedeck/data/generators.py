@@ -9,7 +9,7 @@ def _signature(output_types, output_shapes, output_signature):
     """A structure of TensorSpecs."""
     if output_signature is not None:
         if output_types is not None or output_shapes is not None:
-            raise TypeError("from_generator: output_signature stands for output_types and output_shapes; give only one of them")
+            raise TypeError("from_generator: output_signature replaces output_types and output_shapes; give only one of them")
         for leaf in _structure.flatten(output_signature):
             if not isinstance(leaf, TensorSpec):
                 raise TypeError(f"from_generator: output_signature holds {leaf!r}; needs tf.TensorSpec")

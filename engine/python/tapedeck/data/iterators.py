@@ -33,7 +33,7 @@ class Iterator(Trackable):
 
     dataset: a Dataset, whose first element is the next one. In a checkpoint it is a part like a variable: restored, the iterator of
     an equal data set goes on with the same next element, shuffled, batched or prefetched alike. Errors that a stage raises name the
-    stage and the element; the next call goes on behind it.
+    stage and the element; the next call goes on after it.
     """
 
     def __init__(self, dataset=None, components=None, element_spec=None):

@@ -78,7 +78,7 @@ class TensorSpec:
         return f"TensorSpec(shape={shape}, dtype={self.dtype!r}, name={self.name!r})"
 
 
-class _Around:
+class _Wrapper:
     """A spec of what holds values of another one."""
 
     __slots__ = ("_element_spec",)
@@ -97,7 +97,7 @@ class _Around:
 
 
 @public("data.DatasetSpec")
-class DatasetSpec(_Around):
+class DatasetSpec(_Wrapper):
     """The spec of a data set that is an element of another one, as window() makes them."""
 
     __slots__ = ()
@@ -106,7 +106,7 @@ class DatasetSpec(_Around):
 
 
 @public("OptionalSpec")
-class OptionalSpec(_Around):
+class OptionalSpec(_Wrapper):
     """The spec of an Optional."""
 
     __slots__ = ()

@@ -82,9 +82,9 @@ def is_dataset(value):
 
 
 def require_dataset(value, function):
-    """TypeError naming the function where the value is no data set."""
+    """TypeError naming the function where the value is not a data set."""
     if not is_dataset(value):
-        raise TypeError(f"{function}: {value!r} is no Dataset")
+        raise TypeError(f"{function}: {value!r} is not a Dataset")
 
 
 def spec_of(value):
@@ -104,7 +104,7 @@ def unpacked(function, element):
 
 def matching(structure, values, what):
     """values, a structure like `structure` or one value for all leaves, as a list of one for each leaf. ValueError naming `what`.
-    Lists stand where they are values: shapes."""
+    Lists are values: shapes."""
     leaves = flatten(structure)
     if not is_nested(structure) or not isinstance(values, (tuple, dict)) or isinstance(values, TensorShape):
         if len(leaves) == 1 or values is None or not isinstance(values, (tuple, dict, list)):

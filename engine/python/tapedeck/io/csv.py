@@ -32,7 +32,7 @@ def split_line(line, delimiter, quotes, where):
 
 
 def _quoted(line, at, where):
-    """(text, the position behind its last quote)."""
+    """(text, the position after its last quote)."""
     text = []
     while True:
         stop = line.find('"', at)
@@ -93,7 +93,7 @@ class Columns:
         try:
             value = _CONVERSIONS[dtype.name](text.strip())
         except ValueError:
-            raise _engine.InvalidArgumentError(f"{where}: field {number} is no valid {dtype.name}: {text!r}") from None
+            raise _engine.InvalidArgumentError(f"{where}: field {number} is not a valid {dtype.name}: {text!r}") from None
         if dtype.is_integer and not dtype.min <= value <= dtype.max:
             raise _engine.InvalidArgumentError(f"{where}: field {number} does not fit in {dtype.name}: {text}")
         return value
@@ -109,7 +109,7 @@ class Columns:
 
 
 def checked_delimiter(function, delimiter):
-    """A single character that is no quote and no end of a line."""
+    """A single character that is not a quote or the end of a line."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise _engine.InvalidArgumentError(
             f"{function}: field_delim is {delimiter!r}; needs one character, no quote and no line end")
@@ -122,7 +122,7 @@ def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, 
 
     records: a line, or a string tensor of lines; record_defaults: for each column a list with the value of empty fields, or an
     empty list or a dtype where there must be one; their dtypes (float32, float64, int32, int64, string) are the columns'.
-    field_delim: a character; use_quote_delim: quotes stand around fields; na_value: what stands for an empty field, too;
+    field_delim: a character; use_quote_delim: fields may be quoted; na_value: a text that also means an empty field;
     select_cols: numbers of the columns that are wanted, growing. Errors: InvalidArgumentError for lines that do not fit.
     """
     columns = Columns("decode_csv", record_defaults)

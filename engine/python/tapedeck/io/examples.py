@@ -13,7 +13,7 @@ class _Message:
     """A message: SerializeToString(), FromString(), comparison."""
 
     def SerializeToString(self, deterministic=None):
-        """The message's bytes. The features stand in the order of their names."""
+        """The message's bytes. The features are in the order of their names."""
         return self._bytes()
 
     @classmethod
@@ -122,12 +122,12 @@ class FloatList(_List):
 
 @public("train.Int64List")
 class Int64List(_List):
-    """value: a list of whole numbers of 64 bits. TypeError and ValueError for others."""
+    """value: a list of integers of 64 bits. TypeError and ValueError for others."""
 
     @staticmethod
     def _checked(value):
         if isinstance(value, float) or not hasattr(value, "__index__"):
-            raise TypeError(f"Int64List: value holds {value!r}; needs whole numbers")
+            raise TypeError(f"Int64List: value holds {value!r}; needs integers")
         number = value.__index__()
         if not -2**63 <= number < 2**63:
             raise ValueError(f"Int64List: value holds {number}; needs 64 bits")
@@ -262,7 +262,7 @@ class _Map(_Message):
             try:
                 self._by_name()[name.decode()] = message
             except UnicodeDecodeError:
-                raise wire.WireError(f"the name {name!r} is no UTF-8") from None
+                raise wire.WireError(f"the name {name!r} is not UTF-8") from None
 
     def _lines(self):
         return [line for name, value in sorted(self._by_name().items()) for line in

@@ -117,7 +117,7 @@ def parse_single_example(serialized, features, example_names=None, name=None):
     """The features of a serialized tf.train.Example: a dict of tensors, by name.
 
     serialized: bytes, or a scalar string tensor; features: a dict of FixedLenFeature and FixedLenSequenceFeature by name. Errors:
-    InvalidArgumentError for bytes that are no example, and for features that are missing or have another kind or number of values.
+    InvalidArgumentError for bytes that are not an example, and for features that are missing or have another kind or number of values.
     """
     found = Example.FromString(bytes_of(serialized, "parse_single_example")).features.feature
     return {key: _tensor(*_one(found.get(key), spec, key, "parse_single_example"))

@@ -14,11 +14,11 @@ def path_of(value):
     try:
         return os.fsdecode(plain)
     except TypeError:
-        raise _engine.TypeMismatchError(f"{shown(value)} is no path") from None
+        raise _engine.TypeMismatchError(f"{shown(value)} is not a path") from None
 
 
 def as_error(error):
-    """The engine's exception that stands for an OSError."""
+    """The engine's exception for an OSError."""
     kind = (errors.NotFoundError if isinstance(error, (FileNotFoundError, NotADirectoryError)) else
             errors.AlreadyExistsError if isinstance(error, FileExistsError) else
             errors.PermissionDeniedError if isinstance(error, PermissionError) else errors.FailedPreconditionError)

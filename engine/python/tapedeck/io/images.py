@@ -41,7 +41,7 @@ def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=F
     if format not in channels or (channels[format] not in (None, image.shape[-1]) if image.shape.ndims == 3 else False):
         raise _engine.InvalidArgumentError(f"encode_jpeg: format is {format!r} for an image of shape {tuple(image.shape)}")
     if density_unit not in ("in", "cm"):
-        raise _engine.InvalidArgumentError(f"encode_jpeg: density_unit is {density_unit!r}; it is 'in' or 'cm'")
+        raise _engine.InvalidArgumentError(f"encode_jpeg: density_unit is {density_unit!r}; must be 'in' or 'cm'")
     return _string(_engine.encode_jpeg(image, quality, progressive, optimize_size, chroma_downsampling, density_unit == "cm",
                                        x_density,
                                        y_density))
@@ -75,7 +75,7 @@ def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover
     there; dct_method: "", "INTEGER_FAST" or "INTEGER_ACCURATE". Errors: InvalidArgumentError for other bytes.
     """
     if dct_method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
-        raise _engine.InvalidArgumentError(f"decode_jpeg: dct_method is {dct_method!r}; it is 'INTEGER_FAST' or 'INTEGER_ACCURATE'")
+        raise _engine.InvalidArgumentError(f"decode_jpeg: dct_method is {dct_method!r}; must be 'INTEGER_FAST' or 'INTEGER_ACCURATE'")
     return _engine.decode_jpeg(bytes_of(contents, "decode_jpeg"), channels, ratio, fancy_upscaling, try_recover_truncated,
                                acceptable_fraction, dct_method == "INTEGER_FAST")
 

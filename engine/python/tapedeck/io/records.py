@@ -35,7 +35,7 @@ class TFRecordOptions:
         if isinstance(options, TFRecordOptions):
             return options.compression_type
         if options not in _NAMES:
-            raise ValueError(f"TFRecordOptions: compression_type is {options!r}; it is '', 'ZLIB' or 'GZIP'")
+            raise ValueError(f"TFRecordOptions: compression_type is {options!r}; must be '', 'ZLIB' or 'GZIP'")
         return _NAMES[options]
 
 

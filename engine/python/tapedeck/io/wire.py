@@ -8,11 +8,11 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class WireError(ValueError):
-    """Bytes that are no message."""
+    """Bytes that are not a message."""
 
 
 def varint(number):
-    """A whole number, a negative one as its two's complement of 64 bits."""
+    """An integer, a negative one as its two's complement of 64 bits."""
     number &= (1 << 64) - 1
     out = bytearray()
     while number > 127:
@@ -28,12 +28,12 @@ def field(number, value):
 
 
 def number_field(number, value):
-    """A field of a whole number."""
+    """A field of an integer."""
     return varint(number << 3 | VARINT) + varint(value)
 
 
 def read_varint(data, at):
-    """(number, the position behind it)."""
+    """(number, the position after it)."""
     number = shift = 0
     while True:
         if at >= len(data) or shift > 63:
@@ -52,7 +52,7 @@ def signed(number):
 
 
 def fields(data):
-    """(field number, wire type, value) of each field: numbers, or bytes. WireError for what is no message."""
+    """(field number, wire type, value) of each field: numbers, or bytes. WireError for a value that is not a message."""
     at = 0
     while at < len(data):
         key, at = read_varint(data, at)
@@ -87,11 +87,11 @@ def packed_floats(data, code="f"):
     """The numbers of a packed field of floats ("f") or doubles ("d")."""
     size = struct.calcsize(code)
     if len(data) % size:
-        raise WireError(f"{len(data)} bytes are no whole number of floats")
+        raise WireError(f"{len(data)} bytes are not a whole number of floats")
     return list(struct.unpack(f"<{len(data) // size}{code}", data))
 
 
 def require(kind, wanted):
     """WireError for a field of another wire type."""
     if kind != wanted:
-        raise WireError(f"a field has wire type {kind} where {wanted} stands")
+        raise WireError(f"a field has wire type {kind}; {wanted} is expected")

@@ -91,7 +91,7 @@ def softmax(x, axis=-1):
 
 @public("keras.activations.log_softmax")
 def log_softmax(x, axis=-1):
-    """The logarithm of softmax."""
+    """The natural logarithm of softmax."""
     return _op("log_softmax")(x, axis)
 
 
@@ -252,7 +252,7 @@ _named.update(swish=silu, hard_swish=hard_silu)
 
 @public("keras.activations.serialize")
 def serialize(activation):
-    """What get() makes the same function of: its name, or a dict of a registered object."""
+    """A serialized activation, which get() accepts: its name, or a dict of a registered object."""
     if activation is None or _named.get(getattr(activation, "__name__", None)) is activation:
         return activation and activation.__name__
     if not hasattr(activation, "get_config") and getattr(activation, "__name__", None) in _named:

@@ -78,7 +78,7 @@ def constant(value, dtype=None, shape=None, name=None):
 
 @public("keras.backend.get_value")
 def get_value(x):
-    """The value as a NumPy array, or as what it is where it is no tensor."""
+    """The value as a NumPy array, or as what it is where it is not a tensor."""
     return x.numpy() if is_tensor(x) else x
 
 
@@ -258,7 +258,7 @@ def permute_dimensions(x, pattern):
 
 @public("keras.backend.concatenate")
 def concatenate(tensors, axis=-1):
-    """The tensors one behind the other along an axis."""
+    """The tensors one after the other along an axis."""
     return _op("concat")(tensors, axis)
 
 

@@ -9,7 +9,7 @@ class Constraint:
     """Called with a value; returns one of the same shape and dtype."""
 
     def __call__(self, w):
-        raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__()")
 
     def get_config(self):
         """The arguments that it was made with, by name."""

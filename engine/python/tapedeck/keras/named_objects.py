@@ -97,7 +97,7 @@ def found(identifier, named, what, custom_objects=None):
 
 def get(identifier, named, what):
     """What a program means by a name, what serialize() returned, a class, or the object itself; None for None. named, what and
-    errors: as found()'s; ValueError for what is none of these, too."""
+    errors: as found()'s; ValueError for any other value, too."""
     if identifier is None:
         return None
     if isinstance(identifier, (str, dict)):

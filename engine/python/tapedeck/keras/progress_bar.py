@@ -81,7 +81,7 @@ class Progbar:
         self.update(self._seen + n, values)
 
     def close(self):
-        """Ends the line where it stands, as an interrupt leaves it."""
+        """Ends the current line, as an interrupt leaves it."""
         if self._live and self._shown and not self._done:
             self._done = True
             sys.stdout.write("\n")

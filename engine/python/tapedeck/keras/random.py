@@ -1,4 +1,4 @@
-"""tf.keras.random: draws whose seed is a number, which gives the same values each time, or a SeedGenerator, which goes on."""
+"""tf.keras.random: random tensors; an integer seed gives the same values each time, a SeedGenerator different ones."""
 import numbers
 
 from tapedeck import _engine
@@ -13,8 +13,8 @@ from tapedeck.train.updates import number_variable
 
 @public("keras.random.SeedGenerator")
 class SeedGenerator(_Trackable):
-    """Seeds one after the other. seed: a whole number, None for one that is drawn; state: an int64 variable of it and of how many
-    seeds were taken, which checkpoints hold. Errors: ValueError for a seed that is no whole number."""
+    """Seeds one after the other. seed: an integer, None for one that is drawn; state: an int64 variable of it and of how many
+    seeds were taken, which checkpoints hold. Errors: ValueError for a seed that is not an integer."""
 
     def __init__(self, seed=None, name=None):
         if seed is None:
@@ -76,7 +76,7 @@ def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
 
 @public("keras.random.randint")
 def randint(shape, minval, maxval, dtype="int32", seed=None):
-    """A tensor of whole numbers in [minval, maxval). The seed is that of normal."""
+    """A tensor of integers in [minval, maxval). The seed is that of normal."""
     return _draw(random.uniform, random_streams.stateless_uniform, seed,
                  {"minval": minval, "maxval": maxval, "dtype": dtypes.as_dtype(dtype)}, shape)
 

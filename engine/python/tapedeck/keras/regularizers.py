@@ -10,7 +10,7 @@ class Regularizer:
     """Called with a tensor or a variable; returns a scalar of its dtype."""
 
     def __call__(self, x):
-        raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__()")
 
     def get_config(self):
         """The arguments that it was made with, by name."""
@@ -34,7 +34,7 @@ def _factor(name, value):
 
 @public("keras.regularizers.L1L2")
 class L1L2(Regularizer):
-    """l1·Σ|x| + l2·Σx². ValueError for factors that are no numbers of at least 0."""
+    """l1·Σ|x| + l2·Σx². ValueError for factors that are not numbers of at least 0."""
 
     def __init__(self, l1=0.0, l2=0.0):
         self.l1, self.l2 = _factor("l1", 0. if l1 is None else l1), _factor("l2", 0. if l2 is None else l2)
@@ -55,7 +55,7 @@ class L1L2(Regularizer):
 
 @public("keras.regularizers.L1", "keras.regularizers.l1")
 class L1(Regularizer):
-    """l1·Σ|x|. ValueError for a factor that is no number of at least 0."""
+    """l1·Σ|x|. ValueError for a factor that is not a number of at least 0."""
 
     def __init__(self, l1=0.01):
         self.l1 = _factor("l1", 0.01 if l1 is None else l1)
@@ -69,7 +69,7 @@ class L1(Regularizer):
 
 @public("keras.regularizers.L2", "keras.regularizers.l2")
 class L2(Regularizer):
-    """l2·Σx². ValueError for a factor that is no number of at least 0."""
+    """l2·Σx². ValueError for a factor that is not a number of at least 0."""
 
     def __init__(self, l2=0.01):
         self.l2 = _factor("l2", 0.01 if l2 is None else l2)
@@ -86,7 +86,7 @@ class OrthogonalRegularizer(Regularizer):
     """How far the rows, or the columns, of a matrix are from being orthogonal: factor times the mean over the pairs of the absolute
     cosine of their angle.
 
-    ValueError for another mode than 'rows' and 'columns', and for what is no matrix.
+    ValueError for another mode than 'rows' and 'columns', and for a value that is not a matrix.
     """
 
     def __init__(self, factor=0.01, mode="rows"):

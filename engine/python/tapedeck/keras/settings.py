@@ -10,7 +10,7 @@ _settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channel
 @public("keras.backend.floatx", "keras.config.floatx")
 def floatx():
     """The dtype, by its name, of inputs, layers, metrics, initializers and learning rates that are made without one, and of losses
-    of whole numbers: "float32" at first."""
+    of integers: "float32" by default."""
     return _settings["floatx"]
 
 
@@ -21,7 +21,7 @@ def numpy_floatx():
 
 @public("keras.backend.set_floatx", "keras.config.set_floatx")
 def set_floatx(value):
-    """Sets what floatx() returns. ValueError for what is no "float16", "bfloat16", "float32", "float64"."""
+    """Sets what floatx() returns. ValueError for anything but "float16", "bfloat16", "float32" and "float64"."""
     name = value if isinstance(value, str) else getattr(value, "name", value)
     if name not in ("float16", "bfloat16", "float32", "float64"):
         raise ValueError(f"set_floatx: value is {value!r}; must be 'float16', 'bfloat16', 'float32' or 'float64'")
@@ -30,25 +30,25 @@ def set_floatx(value):
 
 @public("keras.backend.epsilon", "keras.config.epsilon")
 def epsilon():
-    """The number that keeps divisors above 0: 1e-7 at first."""
+    """The small constant that keeps divisors above 0: 1e-7 by default."""
     return _settings["epsilon"]
 
 
 @public("keras.backend.set_epsilon", "keras.config.set_epsilon")
 def set_epsilon(value):
-    """Sets what epsilon() returns. ValueError for what is no number."""
+    """Sets what epsilon() returns. ValueError for a value that is not a number."""
     _settings["epsilon"] = float(value)
 
 
 @public("keras.backend.image_data_format", "keras.config.image_data_format")
 def image_data_format():
-    """Where layers expect images' channels: "channels_last" at first."""
+    """Where layers expect images' channels: "channels_last" by default."""
     return _settings["image_data_format"]
 
 
 @public("keras.backend.set_image_data_format", "keras.config.set_image_data_format")
 def set_image_data_format(data_format):
-    """Sets where layers expect images' channels. ValueError for what is not "channels_last" or "channels_first"."""
+    """Sets where layers expect images' channels. ValueError for anything but "channels_last" and "channels_first"."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"set_image_data_format: data_format is {data_format!r}; must be 'channels_last' or 'channels_first'")
     _settings["image_data_format"] = data_format

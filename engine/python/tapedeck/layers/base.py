@@ -156,7 +156,7 @@ for _name in ("get_updates_for", "get_losses_for", "get_input_shape_at", "get_ou
 
 def first_generation(without=(), **defaults):
     """Decorates a class that is one of Keras' and a Layer: its constructor takes the arguments of Keras' class, but those in
-    `without`, with these defaults, and behind them `trainable` and `name`."""
+    `without`, with these defaults, and after them `trainable` and `name`."""
     def decorate(cls):
         keras = cls.__mro__[1]
         taken = [each.replace(default=defaults.get(each.name, each.default))
@@ -186,7 +186,7 @@ def first_generation(without=(), **defaults):
 
 def functional(cls, name, *call_arguments, behind=()):
     """A function of inputs and of what the class takes, which makes a layer and calls it. call_arguments: what goes to the call: a
-    name, a default, and the argument before which it stands. Layers with variables take `reuse`, behind `name`; arguments in
+    name, a default, and the argument that follows it. Layers with variables take `reuse`, after `name`; arguments in
     `behind` follow."""
     own = [each for each in list(inspect.signature(cls.__init__).parameters.values())[1:]
            if each.kind is each.POSITIONAL_OR_KEYWORD]
@@ -215,7 +215,7 @@ def functional(cls, name, *call_arguments, behind=()):
 
     function.__signature__ = signature
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"The layer tf.layers.{cls.__name__}, made and called: its docstring tells of the arguments.\n\n"
+    function.__doc__ = (f"The layer tf.layers.{cls.__name__}, made and called: its docstring describes the arguments.\n\n"
                         "Variables come from tf.get_variable: inside of a tfe.EagerVariableStore, a template or a graph_callable "
                         "the same `name` and scope have the\nsame variables; elsewhere each call makes new ones.\n"
                         "Returns: a tensor. Errors: those of the layer.")

@@ -78,7 +78,7 @@ def _metadata(plugin, description, content=b""):
 def scalar(name, data, step=None, description=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
-    name: the tag, behind the name scopes around; data: a scalar, which becomes float32; step: a whole number, None for the default
+    name: the tag, after the name scopes around; data: a scalar, which becomes float32; step: an integer, None for the default
     one; description: Markdown.
     """
     tag = _tag_of(name, "scalar_summary")
@@ -99,7 +99,7 @@ def _draws(step):
 
 @public("summary.histogram")
 def histogram(name, data, step=None, buckets=None, description=None):
-    """How values are spread, also in the notebook's Plots, which count what is not finite apart.
+    """A histogram of values, also in the notebook's Plots, which count values that are not finite separately.
 
     data: real numbers, of any shape, finite; buckets: how many of one width, None for 30. The others are those of scalar.
     """
@@ -169,7 +169,8 @@ def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, desc
 def text(name, data, step=None, description=None):
     """Texts, in Markdown.
 
-    data: a text, or a list, an array or a tensor of texts. The others are those of scalar. Errors: TypeError for what is no text.
+    data: a text, or a list, an array or a tensor of texts. The others are those of scalar. Errors: TypeError for a value that is not a
+    string.
     """
     tag = _tag_of(name, "text_summary")
     return _written("text", tag, step, lambda: _events.tensor_value(
@@ -222,7 +223,7 @@ def graph(graph_data):
 def _at_least_0(function, max_outputs):
     count = int(max_outputs)
     if count < 0:
-        raise _engine.InvalidArgumentError(f"{function}: max_outputs is {max_outputs!r}; may not be below 0")
+        raise _engine.InvalidArgumentError(f"{function}: max_outputs is {max_outputs!r}; must not be negative")
     return count
 
 

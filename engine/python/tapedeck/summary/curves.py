@@ -15,7 +15,7 @@ _first_writers = {}  # of each curve: the writer that wrote it first, by id
 
 def curve_name(tag, writer):
     """The name of a tag's curve. Where a second writer has the same tag, as one for training and one for validation have, its
-    curves are told apart by the name of its folder: "loss (validation)"."""
+    curves are distinguished by the name of its folder: "loss (validation)"."""
     if writer is None:
         return tag
     if _first_writers.setdefault(tag, id(writer)) == id(writer):
@@ -47,7 +47,7 @@ def thinned(count):
 
 
 def drawing():
-    """Whether somebody records: without a session histograms and images need not be made."""
+    """Whether a recorder is attached: without a session histograms and images need not be made."""
     return _engine.debug.attached()
 
 

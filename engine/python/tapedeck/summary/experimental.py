@@ -16,12 +16,12 @@ def get_step():
 
 @public("summary.experimental.set_step")
 def set_step(step):
-    """Makes step, a whole number or a variable that holds one, this thread's default step; None for none."""
+    """Makes step, an integer or a variable that holds one, this thread's default step; None for none."""
     _writers.state.step = step
 
 
 def step_of(function, step):
-    """The step, or else the default one, as a number of Python's. ValueError where there is none."""
+    """The step, or else the default one, as a Python number. ValueError where there is none."""
     step = _writers.state.step if step is None else step
     if step is None:
         raise ValueError(f"{function}: No step set. Give the argument step, or call tf.summary.experimental.set_step()")
@@ -29,7 +29,7 @@ def step_of(function, step):
 
 
 def tag_of(name, default_name):
-    """The name behind the name scopes around it: "outer/loss"."""
+    """The name after the name scopes around it: "outer/loss"."""
     scope = _engine.current_scope()
     name = str(name) if name else default_name
     return f"{scope}/{name}" if scope else name
@@ -38,7 +38,7 @@ def tag_of(name, default_name):
 @public("summary.experimental.summary_scope")
 @_contextlib.contextmanager
 def summary_scope(name, default_name="summary", values=None):
-    """A context that yields (tag, scope): the name behind the name scopes around it, and the scope that it opens.
+    """A context that yields (tag, scope): the name after the name scopes around it, and the scope that it opens.
 
     name: None for default_name.
     """
@@ -51,7 +51,7 @@ def summary_scope(name, default_name="summary", values=None):
 def write_raw_pb(tensor, step=None, name=None):
     """Summaries that come as the bytes of a Summary. Returns a bool tensor, True where the writer got them.
 
-    Errors: TypeError for what are no bytes; ValueError where there is a writer and no step.
+    Errors: TypeError for anything but bytes; ValueError where there is a writer and no step.
     """
     writer = _writers.state.writer
     if writer is None or not _writers.holds(True):

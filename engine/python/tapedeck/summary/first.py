@@ -100,8 +100,8 @@ def eval_dir(model_dir, name=None):
 
 
 def _tag(name, family):
-    """The tag of a name: letters that TensorFlow 1 does not have become underscores, the name scopes around stand in front, and
-    before all the family."""
+    """The tag of a name: letters that TensorFlow 1 does not have become underscores, preceded by the enclosing name scopes, and those
+    by the family."""
     clean = re.sub(r"[^-/\w.]", "_", f"{family}/{name}" if family else str(name)).lstrip("/")
     scope = _engine.current_scope()
     tag = f"{scope}/{clean}" if scope else clean
@@ -124,8 +124,8 @@ def _record(name, family, step, make):
 def scalar(name, tensor, family=None, step=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
-    name: the tag, behind the name scopes around; tensor: a scalar; family: stands before all; step: None for the global step.
-    Returns: a bool tensor, True where it was recorded. Errors: InvalidArgumentError for what has axes.
+    name: the tag, after the name scopes around; tensor: a scalar; family: precedes all; step: None for the global step.
+    Returns: a bool tensor, True where it was recorded. Errors: InvalidArgumentError for a tensor with axes.
     """
     def make(tag, number, writer):
         value = values.number("scalar", tensor)
@@ -137,8 +137,8 @@ def scalar(name, tensor, family=None, step=None):
 
 @public("contrib.summary.histogram")
 def histogram(name, tensor, family=None, step=None):
-    """How values are spread, in buckets that widen away from 0; in the notebook's Plots, which count what is not finite apart, in
-    30 of one width. tensor: real numbers, finite. The others are those of scalar."""
+    """A histogram of values in buckets that widen away from 0; in the notebook's Plots, which count values that are not finite separately,
+    in 30 of one width. tensor: real numbers, finite. The others are those of scalar."""
     def make(tag, number, writer):
         if curves.drawing():
             curves.add_histogram(curves.curve_name(tag, writer), number, values.array_of("histogram", "tensor", tensor), 30)

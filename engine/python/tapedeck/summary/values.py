@@ -20,7 +20,7 @@ def array_of(function, argument, value):
 
 
 def number(function, value):
-    """A scalar as a number of Python's. InvalidArgumentError for what has axes."""
+    """A scalar as a Python number. InvalidArgumentError for a tensor with axes."""
     value = tensor(value)
     if value.shape:
         raise _engine.InvalidArgumentError(f"{function}: data has shape {tuple(value.shape)}; needs a scalar")
@@ -35,7 +35,7 @@ def buckets(values, count):
     """
     values = np.asarray(values, np.float64).reshape(-1)
     if count < 0:
-        raise _engine.InvalidArgumentError(f"histogram: buckets is {count}; may not be below 0")
+        raise _engine.InvalidArgumentError(f"histogram: buckets is {count}; must not be negative")
     if not count or not values.size:
         return np.zeros((count, 3))
     if not np.isfinite(values).all():
@@ -112,11 +112,11 @@ def sounds_of(function, data, axes):
 
 
 def texts_of(function, data):
-    """(shape, the texts as bytes) of a text, a list of texts, an array or a tensor of them. TypeError for what is no text."""
+    """(shape, the texts as bytes) of a text, a list of texts, an array or a tensor of them. TypeError for a value that is not a string."""
     values = np.asarray(data.numpy() if hasattr(data, "numpy") else data, dtype=object)
     texts = []
     for each in values.reshape(-1):
         if not isinstance(each, (str, bytes)):
-            raise TypeError(f"{function}: data holds {each!r}; needs texts")
+            raise TypeError(f"{function}: data holds {each!r}; needs strings")
         texts.append(each.encode() if isinstance(each, str) else each)
     return list(values.shape), texts

@@ -157,7 +157,7 @@ class NoopWriter(SummaryWriter):
 def _whole(argument, value):
     number = int(value)
     if number < 0:
-        raise _engine.InvalidArgumentError(f"create_file_writer: {argument} is {value!r}; may not be below 0")
+        raise _engine.InvalidArgumentError(f"create_file_writer: {argument} is {value!r}; must not be negative")
     return number
 
 

@@ -71,7 +71,7 @@ def _decay(name, global_step, function):
 
 @public("train.exponential_decay")
 def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate·decay_rate^(global_step / decay_steps); the exponent is cut to a whole number with staircase.
+    """learning_rate·decay_rate^(global_step / decay_steps); the exponent is cut to an integer with staircase.
 
     All numbers may be tensors, variables or functions. Errors: ValueError without global_step.
     """

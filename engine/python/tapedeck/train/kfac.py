@@ -30,7 +30,7 @@ class Factored:
                 predictive):
         name = type(self).__name__
         if estimation_mode not in _MODES:
-            raise ValueError(f"{name}: estimation_mode is {estimation_mode!r}; it is one of {sorted(_MODES)}")
+            raise ValueError(f"{name}: estimation_mode is {estimation_mode!r}; must be one of {sorted(_MODES)}")
         if predictive not in (_PREDICTIVE | {None}) or (predictive is None and estimation_mode != "empirical"):
             raise ValueError(f"{name}: predictive is {predictive!r}; estimation_mode {estimation_mode!r} needs one of "
                              f"{sorted(_PREDICTIVE)}")
@@ -183,7 +183,7 @@ class KFACOptimizer(Factored, Optimizer):
     estimation_mode: where G comes from: "empirical" takes the loss's own gradients; "sampled" targets drawn from what the model
     predicts; "exact" all directions, one backward pass for each output. The last two need `predictive`, "normal" (outputs are means
     of variance 1) or "categorical" (outputs are logits), and a loss function that returns (loss, outputs), outputs of two axes.
-    Errors: TypeError for what has no layers; ValueError for other modes, and where the model has no such layer.
+    Errors: TypeError for an object without layers; ValueError for other modes, and where the model has no such layer.
     """
 
     def __init__(self, model, learning_rate=0.1, damping=1e-2, cov_ema_decay=0.95, momentum=0.9, norm_constraint=None,

@@ -12,7 +12,7 @@ class LayerSeen:
     """A Dense or Conv2D layer during one evaluation of the loss.
 
     inputs, outputs: tensors of each call, the outputs before the activation. rows(inputs): the layer's inputs as rows of the matrix
-    that the kernel is multiplied by, (calls·places, size), ones for the bias behind; places: how many rows one example has.
+    that the kernel is multiplied by, (calls·places, size), then ones for the bias; places: how many rows one example has.
     """
 
     def __init__(self, layer):
@@ -102,7 +102,7 @@ class LayerSeen:
 
 
 def factored_layers(model):
-    """The Dense and Conv2D layers of a model, of a layer, or of a list of them, each once. TypeError for what has no layers."""
+    """The Dense and Conv2D layers of a model, of a layer, or of a list of them, each once. TypeError for an object without layers."""
     found, seen = [], set()
 
     def visit(value):

@@ -16,7 +16,7 @@ from tapedeck.train.updates import dense
 
 @public("tfe.LBFGS", "train.LBFGS")
 class LBFGS:
-    """Minimises a loss over variables, all data in every step.
+    """Minimises a loss over variables with full-batch L-BFGS.
 
         optimizer = tf.train.LBFGS(history_size=100)
         losses = optimizer.minimize(lambda: loss(model), [w], iterations=50)
@@ -36,7 +36,7 @@ class LBFGS:
         if history_size < 1:
             raise ValueError(f"LBFGS: history_size is {history_size}; at least 1 pair is needed")
         if line_search not in (None, "strong_wolfe"):
-            raise ValueError(f"LBFGS: line_search is {line_search!r}; it is None or 'strong_wolfe'")
+            raise ValueError(f"LBFGS: line_search is {line_search!r}; must be None or 'strong_wolfe'")
         if not 0 < c1 < c2 < 1:
             raise ValueError(f"LBFGS: c1 is {c1} and c2 is {c2}; needs 0 < c1 < c2 < 1")
         self.line_search, self.c1, self.c2 = line_search, c1, c2

@@ -69,7 +69,7 @@ class Optimizer(SlotUpdater):
         loss: a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None
         for all trainable variables that it reads, in the order of their construction; grad_loss: weights of the loss's elements.
         The others change nothing.
-        Errors: RuntimeError for a loss that is no function; ValueError for another gate_gradients.
+        Errors: RuntimeError for a loss that is not a function; ValueError for another gate_gradients.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. "
@@ -89,8 +89,8 @@ class Optimizer(SlotUpdater):
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Updates the variables; a gradient of None leaves its variable. global_step: a variable that 1 is added to, or None.
 
-        Errors: ValueError where there is no pair, and where all gradients are None; TypeError for what is no gradient;
-        NotImplementedError for what is no variable.
+        Errors: ValueError where there is no pair, and where all gradients are None; TypeError for a value that is not a gradient;
+        NotImplementedError for a value that is not a variable.
         """
         pairs = [(_gradient(gradient, variable), variable) for gradient, variable in grads_and_vars]
         for _, variable in pairs:
@@ -124,7 +124,7 @@ class Optimizer(SlotUpdater):
         return sorted([*self._other_variables(), *(slot for _, _, slot in self._slots())], key=lambda variable: variable.name)
 
     def _other_variables(self):
-        """Variables of its own that stand beside none."""
+        """Variables of the optimiser that are not slots."""
         return ()
 
     def _apply_all(self, pairs):

@@ -1,4 +1,4 @@
-"""TensorFlow 1's optimisers: tf.train.GradientDescentOptimizer and its siblings. The formulas stand with the ops of engine/optim.
+"""TensorFlow 1's optimisers: tf.train.GradientDescentOptimizer and its siblings. The formulas are documented with the ops of engine/optim.
 
 Learning rates and other numbers: numbers, scalar tensors or variables, or functions of no arguments that give one.
 """
@@ -112,7 +112,7 @@ class RMSPropOptimizer(Optimizer):
 
 @public("train.AdamOptimizer")
 class AdamOptimizer(Optimizer):
-    """Adam in the form whose epsilon stands outside of the corrections (op adam).
+    """Adam with epsilon outside of the bias corrections (op adam).
 
     Slots: "m", "v"; beta1_power and beta2_power are variables of its own. Rows that an IndexedSlices does not name move along their
     moments, as in TensorFlow; contrib.opt.LazyAdamOptimizer leaves them.

@@ -32,7 +32,7 @@ def get_or_create_global_step(graph=None):
 
 @public("train.assert_global_step", "contrib.framework.assert_global_step")
 def assert_global_step(global_step_tensor):
-    """TypeError for what is no integer variable without axes."""
+    """TypeError for a value that is not an integer variable without axes."""
     if not isinstance(global_step_tensor, (_engine.Tensor, _engine.Variable)) or not global_step_tensor.dtype.is_integer:
         found = getattr(global_step_tensor, "dtype", global_step_tensor)
         raise TypeError(f'Existing "global_step" does not have integer type: {found}')
@@ -54,7 +54,7 @@ def reset_global_step():
 
 @public("train.ExponentialMovingAverage")
 class ExponentialMovingAverage(SlotUpdater):
-    """Averages of variables that forget: average ← decay·average + (1 − decay)·value.
+    """Exponential moving averages of variables: average ← decay·average + (1 − decay)·value.
 
         averages = tf.train.ExponentialMovingAverage(0.999)
         averages.apply(variables)            # after each step
@@ -94,7 +94,7 @@ class ExponentialMovingAverage(SlotUpdater):
         decay = self._decay_now()
         for variable in variables:
             if not isinstance(variable, _engine.Variable):
-                raise TypeError(f"ExponentialMovingAverage.apply: {variable!r} is no variable")
+                raise TypeError(f"ExponentialMovingAverage.apply: {variable!r} is not a variable")
             if not variable.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {variable.name}")
             value = variable.read_value()

@@ -40,7 +40,7 @@ def as_float(number):
 
 
 def of_each(function, number):
-    """The function, of a float of Python's, for the number; for an array or a tensor with axes an array of what it gives for each."""
+    """The function, of a Python float, for the number; for an array or a tensor with axes an array of what it gives for each."""
     number = value_of(number)
     if isinstance(number, (int, float)):
         return function(float(number))
@@ -74,7 +74,7 @@ def values_of(gradient):
 
 
 class SlotUpdater(Trackable):
-    """Variables that stand beside others, and the ops that update all.
+    """Slots: variables that belong to other variables, and the ops that update both.
 
     _slot_name(variable, slot_name) names a new one; _slots() and _restored_slot() are Trackable's.
     """

@@ -7,7 +7,7 @@
 namespace tapedeck::testing {
 
 const Rows& all_rows();
-/// None where no row tests the op.
+/// nullptr if no row tests the op.
 const Row* row_of(const std::string& op);
 
 }  // namespace tapedeck::testing

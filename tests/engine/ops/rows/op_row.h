@@ -1,4 +1,4 @@
-// The test row of an op: calls to try, and what must come out, computed without the engine.
+// The test row of an op: calls, and the expected results, computed without the engine.
 #pragma once
 
 #include <cmath>
@@ -70,20 +70,20 @@ struct Row {
   std::vector<MakeCall> calls;
   Reference reference;
   double tolerance = 1e-13;
-  /// Results that are not a function of the inputs alone have no reference: then the reference is empty and a
-  /// test of its own exists.
+  /// Results that do not depend only on the inputs have no reference: then the reference is empty, and this
+  /// names the separate test.
   std::string tested_in = {};
-  /// For gradients: what the variables become before the op sees them, where it reads only a part of its
-  /// inputs (the lower triangle) or needs inputs of a kind (symmetric).
+  /// For gradients: transforms the variables before the op sees them, if it reads only a part of its inputs
+  /// (the lower triangle) or needs special inputs (symmetric).
   std::function<Tensors(std::span<const Tensor>)> prepare = {};
-  /// Where the gradient is not that of the values, but of a distribution: which test compares it with that.
+  /// For a gradient of a distribution instead of the values: the test that checks it.
   std::string gradients_tested_in = {};
-  /// Inputs that are real, but constants to gradients: orders.
+  /// Real inputs that are constants for gradients: orders.
   std::set<std::size_t> constants = {};
-  /// For gradients at random shapes: makes the first input where numbers between those of the calls will not
-  /// do.
+  /// For gradients at random shapes: makes the first input if values between those of the calls are not
+  /// valid.
   std::function<Tensor(Random&, const Shape&)> first_input = {};
-  /// As `prepare`, where it depends on the call: an input that is another op's result of the others.
+  /// As `prepare`, if it depends on the call: an input that is another op's result from the others.
   std::function<Tensors(std::span<const Tensor>, const Call&)> prepare_call = {};
 };
 using Rows = std::vector<Row>;
@@ -103,7 +103,7 @@ inline Attribute none() {
   return std::monostate{};
 }
 
-/// All inputs but bool and whole numbers are wanted.
+/// All inputs except bool and integers are wanted.
 inline Tensors run_call(const OpDef& op, const Call& call) {
   return run_op(op, span_of(call.inputs), Attributes(call.attributes));
 }

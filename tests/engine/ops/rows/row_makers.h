@@ -1,4 +1,4 @@
-// What test rows of ops that make, move and pick elements are written with.
+// Helpers for test rows of ops that make, move and pick elements.
 #pragma once
 
 #include "tests/engine/ops/rows/op_row.h"
@@ -8,7 +8,7 @@ namespace tapedeck::testing {
 using Index = std::vector<std::int64_t>;
 using Integers = ops::Integers;
 
-/// A call with one random input, and the shape that must come out.
+/// A call with one random input, and the expected shape.
 inline MakeCall call_with(const Shape& input, std::vector<Attribute> attributes, const Shape& expected) {
   return [=](Random& random) { return Call{{random_tensor(random, input)}, attributes, expected}; };
 }

@@ -22,7 +22,7 @@ inline Index python_range(std::int64_t n, std::int64_t begin, std::int64_t end, 
   return picked;
 }
 
-/// Slicings of a (4, 5) tensor: attributes, and what they pick from rows and columns.
+/// Slicings of a (4, 5) tensor: attributes, and the selected rows and columns.
 struct Picked {
   std::vector<Attribute> attributes;
   Shape expected;

@@ -66,7 +66,7 @@ inline Square inverse_of(Square a, long double* determinant = nullptr) {
   return out;
 }
 
-/// By the definition: the determinants of what is left without a row and a column.
+/// By the definition: the determinants of the minors.
 inline Square cofactors_of(const Square& a) {
   Square out(a.n);
   for (std::size_t i = 0; i < a.n; ++i)
@@ -81,7 +81,7 @@ inline Square cofactors_of(const Square& a) {
   return out;
 }
 
-/// Denman and Beavers' iteration: no Schur form in it.
+/// Denman and Beavers' iteration, without a Schur form.
 inline Square square_root_of(const Square& a) {
   Square y = a, z = identity_of(a.n);
   for (int step = 0; step < 60; ++step) {
@@ -188,7 +188,7 @@ inline Row solve_row(const std::string& op, bool triangular) {
   return row;
 }
 
-/// Ops whose results have signs of their own: values are compared with NumPy's in Python.
+/// Ops whose results have arbitrary signs: values are compared with NumPy's in Python.
 inline Row python_row(const std::string& op,
                       const std::vector<std::pair<Shape, std::vector<Attribute>>>& cases) {
   Row row{op, {}, {}, 0, "tests/python/math/test_linear_algebra.py"};
@@ -218,7 +218,7 @@ inline Rows decomposition_rows() {
   Row general_values = python_row("eigvals", {{{3, 3}, {}}, {{2, 4, 4}, {}}, {{1, 1}, {}}});
   for (Row* row : {&general, &general_values}) {
     row->tested_in = "tests/python/math/test_complex_matrices.py";
-    row->calls.push_back([](Random& random) {  // a turn and a stretch: values that are not real
+    row->calls.push_back([](Random& random) {  // a rotation and a scaling: eigenvalues that are not real
       const Tensor noise = random_tensor(random, {3, 3}, -0.1, 0.1);
       return Call{
           {noise + Tensor::from_values<double>(std::vector<double>{1, -2, 0, 2, 1, 0, 0, 0, 4}, {3, 3})}};
@@ -268,7 +268,7 @@ inline Row logarithm_row() {
 inline Row lu_row() {
   Row row{"lu", {}, {}, 1e-12};
   for (const Shape& shape : square_shapes)
-    for (const bool turned : {false, true})  // the largest elements stand beside the diagonal
+    for (const bool turned : {false, true})  // the largest elements are off the diagonal
       row.calls.push_back([=](Random& random) {
         const Tensor a = spread_matrices(random, shape);
         return Call{{turned ? ops::reverse(a, {-2}) : a}, {turned ? DType::int64 : DType::int32}};

@@ -28,7 +28,7 @@ inline RecurrentCall recurrent_call(const std::string& family, const Call& call)
   return result;
 }
 
-/// One example's state through one step, by the cells' definitions; what is kept comes back.
+/// One example's state through one step, by the cells' definitions; returns the saved values.
 inline std::vector<double> recurrent_step(const RecurrentCall& call, std::vector<double> x,
                                           std::vector<double>& h, std::vector<double>& c) {
   const std::size_t n = call.states() + 1, units = h.size();

@@ -1,4 +1,4 @@
-// Test rows of reductions, products, and what losses are made of.
+// Test rows of reductions, products, and parts of losses.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline std::vector<bool> flags_of(const Attribute& axis, int rank) {
   return flags;
 }
 
-/// The values that each element of the result is made of, in row-major order of the result.
+/// The values from which each element of the result is computed, in row-major order of the result.
 struct Groups {
   Shape shape;
   std::vector<std::vector<double>> values;

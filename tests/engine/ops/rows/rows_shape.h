@@ -226,8 +226,7 @@ inline Rows shape_rows() {
   return rows;
 }
 
-/// Images in blocks: element (b, y, x) of the images stands in image (y % h · w + x % w)·batch + b of the
-/// blocks.
+/// Images in blocks: element (b, y, x) of the images is in image (y % h · w + x % w)·batch + b of the blocks.
 inline Rows space_batch_rows() {
   const auto call = [](const Shape& input, Integers block, Integers borders, const Shape& expected) {
     return call_with(input, {block, borders}, expected);
@@ -302,7 +301,7 @@ inline Rows joining_rows() {
                             index.erase(index.begin() + axis);
                             return Array(call.inputs[i])(index);
                           });
-  // Parts along an axis: which extents, whether the axis goes.
+  // Parts along an axis: which extents, whether the axis is removed.
   const auto parts = [](const Call& call, std::int64_t axis, const Integers& sizes, bool goes) {
     const Array x(call.inputs[0]);
     Arrays outs;

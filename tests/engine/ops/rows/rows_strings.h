@@ -1,4 +1,4 @@
-// Test rows of ops on strings. What comes out is compared in tests/python/math/test_strings.py.
+// Test rows of ops on strings. tests/python/math/test_strings.py compares the results.
 #pragma once
 
 #include "engine/tensor/strings.h"

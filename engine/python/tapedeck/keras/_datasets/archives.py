@@ -19,7 +19,7 @@ def path_of(name, path):
         if os.path.isfile(candidate):
             return candidate
     raise FileNotFoundError(
-        f"the data set {name} is not here: put its file {os.path.basename(path)}, as Keras stores it, into {folder()}, "
+        f"the data set {name} was not found: put its file {os.path.basename(path)}, as Keras stores it, into {folder()}, "
         "or name the folder that has it in the environment variable TAPEDECK_DATASETS")
 
 
@@ -97,5 +97,5 @@ def word_index(name, path):
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{found}: no JSON: {error}") from error
     if type(words) is not dict or not all(type(number) is int for number in words.values()):
-        raise ValueError(f"{found}: holds no object of words and whole numbers")
+        raise ValueError(f"{found}: holds no object of words and integers")
     return words

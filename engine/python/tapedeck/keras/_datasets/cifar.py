@@ -15,7 +15,7 @@ _PIXELS = 3 * 32 * 32
 def _rows(path, labels):
     data = np.fromfile(path, np.uint8)
     if len(data) == 0 or len(data) % (labels + _PIXELS):
-        raise ValueError(f"{path}: {len(data)} bytes are no whole number of rows of {labels + _PIXELS}")
+        raise ValueError(f"{path}: {len(data)} bytes are not a whole number of rows of {labels + _PIXELS}")
     rows = data.reshape(-1, labels + _PIXELS)
     return rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), rows[:, :labels]
 
@@ -29,7 +29,7 @@ def load(name, binary, train, test, labels, column):
             return archives.pairs(name, f"{name}.npz")
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"the data set {name} is not here: put its binary version, the folder {binary}, or an {name}.npz with the arrays "
+                f"the data set {name} was not found: put its binary version, the folder {binary}, or an {name}.npz with the arrays "
                 f"x_train, "
                 f"y_train, x_test and y_test into {archives.folder()}, or name the folder that has it in the environment variable "
                 "TAPEDECK_DATASETS") from None

@@ -7,5 +7,5 @@ from tapedeck.keras._datasets import cifar as _cifar
 def load_data(label_mode="fine"):
     """As cifar10.load_data. label_mode: "fine" for 100 kinds, "coarse" for 20."""
     if label_mode not in ("fine", "coarse"):
-        raise ValueError(f"cifar100: label_mode is {label_mode!r}; it is 'fine' or 'coarse'")
+        raise ValueError(f"cifar100: label_mode is {label_mode!r}; must be 'fine' or 'coarse'")
     return _cifar.load("cifar100", "cifar-100-binary", ["train.bin"], ["test.bin"], 2, 1 if label_mode == "fine" else 0)

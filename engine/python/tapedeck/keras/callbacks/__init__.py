@@ -1,1 +1,1 @@
-"""tf.keras.callbacks: what is told how training goes, and may change it."""
+"""tf.keras.callbacks: objects that follow training and may change it."""

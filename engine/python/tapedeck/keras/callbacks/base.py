@@ -1,4 +1,4 @@
-"""tf.keras.callbacks: what is told how training goes, and may change it."""
+"""tf.keras.callbacks: objects that follow training and may change it."""
 from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck.keras.models.compiled import number
@@ -11,7 +11,7 @@ _HOOKS = ("on_epoch_begin", "on_epoch_end", "on_train_begin", "on_train_end", "o
 
 @public("keras.callbacks.Callback")
 class Callback:
-    """A base of callbacks: a subclass overrides the methods of what it wants to be told. logs: a dict of the metrics' values.
+    """A base of callbacks: a subclass overrides the methods of the events that it handles. logs: a dict of the metrics' values.
 
     self.model is the model; self.params a dict of verbose, epochs and steps.
     """
@@ -49,7 +49,7 @@ class Callback:
 
 def _nothing_said(name):
     def method(self, *args, **kwargs):
-        """Told of what the name says; does nothing unless it is overridden."""
+        """Called at the event that the name says; does nothing unless overridden."""
 
     method.__name__ = name
     method.__qualname__ = f"Callback.{name}"
@@ -72,7 +72,7 @@ def _listens(callback, name):
 
 
 class _Numbers(dict):
-    """Logs whose values become numbers of Python's when somebody reads them."""
+    """Logs whose values become Python numbers when they are first read."""
 
     def __getitem__(self, name):
         return number(dict.__getitem__(self, name))
@@ -89,7 +89,7 @@ class _Numbers(dict):
 
 @public("keras.callbacks.CallbackList")
 class CallbackList(Callback):
-    """Callbacks that are told together. Each hook calls those that listen to it alone."""
+    """A list of callbacks. Each event calls only those that handle it."""
 
     def __init__(self, callbacks=None, add_history=False, add_progbar=False, model=None, **params):
         if isinstance(callbacks, CallbackList):
@@ -227,7 +227,7 @@ class ProgbarLogger(Callback):
             self._bar.update(self._steps, list((logs or {}).items()), finalize=True)
 
     def close(self):
-        """Ends the line where it stands."""
+        """Ends the current line."""
         if self._bar is not None:
             self._bar.close()
 

@@ -14,9 +14,9 @@ from tapedeck.keras.models.saving import restore_model, write_model
 
 @public("keras.callbacks.ModelCheckpoint")
 class ModelCheckpoint(Callback):
-    """Saves the model, or its variables, while it is trained.
+    """Saves the model, or its variables, during training.
 
-    filepath: a name in which {epoch} and metrics stand: "weights.{epoch:02d}-{val_loss:.2f}"; monitor, mode, save_best_only: only
+    filepath: a name with placeholders for {epoch} and metrics: "weights.{epoch:02d}-{val_loss:.2f}"; monitor, mode, save_best_only: only
     where the metric is the best so far; save_weights_only: Model.save_weights in place of Model.save; save_freq: 'epoch', or after
     how many batches; initial_value_threshold: what the first must beat. Errors: ValueError for another mode or save_freq.
     """
@@ -100,7 +100,7 @@ def _cell(value):
 
 @public("keras.callbacks.BackupAndRestore")
 class BackupAndRestore(Callback):
-    """Saves the model after each epoch, and goes on from there where a fit() was interrupted; removed when it ends.
+    """Saves the model after each epoch, so that an interrupted fit() resumes from there; the backup is removed at the end.
 
     backup_dir: a folder; save_freq: 'epoch'; delete_checkpoint: whether what was saved is removed at the end.
     """

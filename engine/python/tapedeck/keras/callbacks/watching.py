@@ -12,7 +12,7 @@ _GROW = ("acc", "auc", "f1", "precision", "recall", "fmeasure", "top_k", "iou")
 
 
 class Monitor:
-    """Watches a metric: which of two values is better."""
+    """Monitors a metric and decides which of two values is better."""
 
     def __init__(self, name, monitor, mode, min_delta=0.):
         if mode not in ("auto", "min", "max"):
@@ -40,7 +40,7 @@ class Monitor:
 
 @public("keras.callbacks.EarlyStopping")
 class EarlyStopping(Callback):
-    """Stops the training when a metric gets no better.
+    """Stops training when a metric has stopped improving.
 
     monitor: the metric; min_delta: what counts as better; patience: after how many epochs without; verbose 1 says so; mode: 'min',
     'max' or 'auto', by the name; baseline: what must be beaten at least; restore_best_weights: the model gets the variables of its
@@ -118,7 +118,7 @@ class LearningRateScheduler(Callback):
 
 @public("keras.callbacks.ReduceLROnPlateau")
 class ReduceLROnPlateau(Callback):
-    """Multiplies the optimiser's learning rate by `factor` when a metric got no better for `patience` epochs.
+    """Multiplies the optimiser's learning rate by `factor` when a metric has not improved for `patience` epochs.
 
     min_delta: what counts as better; cooldown: epochs after a reduction in which nothing counts; min_lr: not below that. Errors:
     ValueError for a factor of 1 and more.
@@ -168,7 +168,7 @@ class ReduceLROnPlateau(Callback):
 
 @public("keras.callbacks.TerminateOnNaN")
 class TerminateOnNaN(Callback):
-    """Stops the training when the loss is no finite number."""
+    """Stops the training when the loss is not a finite number."""
 
     def on_train_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss")

@@ -1,4 +1,4 @@
-"""What a layer is called with: made tensors of its dtype, masks found and passed on, symbolic values told apart."""
+"""What a layer is called with: conversion to tensors of its dtype, masks, and detection of symbolic values."""
 import itertools
 import sys
 
@@ -52,7 +52,7 @@ def _first(layer, value):
 
 
 def _any_symbolic(args, kwargs):
-    """The module of symbolic values where one is among the arguments, else None. Nobody makes one without having imported it."""
+    """The module of symbolic values where one is among the arguments, else None. None can exist before that module is imported."""
     if all(isinstance(each, _PLAINEST) for each in args) and all(isinstance(each, _PLAINEST) for each in kwargs.values()):
         return None
     symbolic = sys.modules.get("tapedeck.keras.models.symbolic")

@@ -263,7 +263,7 @@ class MultiHeadAttention(_Heads):
     """Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762).
 
     num_heads; key_dim: how wide queries and keys of a head are; value_dim: the values, None for key_dim; dropout: the share of
-    weights that are set to zero in training; output_shape: the extents of the outputs behind the queries' axes, None for the queries'
+    weights that are set to zero in training; output_shape: the extents of the outputs after the queries' axes, None for the queries'
     own; attention_axes: over which of the queries' axes, None for all but the batch and the last; kernel_initializer, … of all
     projections.
     query: (batch, queries, dim), value: (batch, keys, dim), key: None for value; query_mask, value_mask, key_mask: (batch, queries)
@@ -359,7 +359,7 @@ class GroupQueryAttention(_Heads):
 
     head_dim: how wide a head is; num_query_heads: a multiple of num_key_value_heads. The other arguments, and those of a call, are
     MultiHeadAttention's.
-    Errors: ValueError for a number of query heads that is no multiple.
+    Errors: ValueError for a number of query heads that is not a multiple.
     """
 
     def __init__(self, head_dim, num_query_heads, num_key_value_heads, dropout=0.0, use_bias=True, flash_attention=None,

@@ -48,7 +48,7 @@ def as_shape(shape):
 
 @public("keras.Layer", "keras.layers.Layer")
 class Layer(_weights.Weights, Trackable):
-    """A function of tensors with variables of its own, which are made when it is called for the first time.
+    """A function of tensors with variables, which are created at the first call.
 
     A subclass makes its variables in build(input_shape) with add_weight, and computes in call(inputs). What it is given as
     attributes, in lists and dicts too, is part of it: variables, other layers.
@@ -60,7 +60,7 @@ class Layer(_weights.Weights, Trackable):
     """
 
     _dtype_of_first_input = False
-    _casts_integers = False  # whether whole numbers become the layer's dtype, too
+    _casts_integers = False  # whether integers become the layer's dtype, too
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -96,7 +96,7 @@ class Layer(_weights.Weights, Trackable):
 
     def _set_name(self, name):
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a text")
+            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a string")
         vars(self)["_name"] = vars(self)["_scope_text"] = name or backend.unique_name(snake_case(type(self).__name__))
 
     def _set_dtype(self, dtype):
@@ -156,7 +156,7 @@ class Layer(_weights.Weights, Trackable):
     # ---- what subclasses say ----
 
     def build(self, input_shape):
-        """Makes the variables. input_shape: a TensorShape, or a structure of them."""
+        """Creates the variables. input_shape: a TensorShape, or a structure of them."""
         self.built = True
 
     def call(self, inputs, *args, **kwargs):
@@ -174,7 +174,7 @@ class Layer(_weights.Weights, Trackable):
     # ---- the call ----
 
     def __call__(self, *args, **kwargs):
-        """Calls the layer, which makes its variables at the first call.
+        """Calls the layer; the first call creates its variables.
 
         Errors: ValueError for inputs that are not what input_spec says; RuntimeError where a subclass' __init__ did not call the
         base's; what call() raises.
@@ -322,7 +322,7 @@ class Layer(_weights.Weights, Trackable):
 
     def get_config(self):
         """What from_config makes the same layer of: a dict. A subclass whose __init__ takes more says it there; otherwise the
-        arguments that it was made with stand for it."""
+        arguments that it was made with are used."""
         config = {"name": self._name, "trainable": self._trainable}
         if self._dtype is not None:
             config["dtype"] = self._dtype.name

@@ -41,7 +41,7 @@ def any_masks():
 
 class CallForm:
     """How a class' call takes its arguments. names: those after self, in order; training, mask: whether it takes these;
-    training_default: what training is where nobody says."""
+    training_default: the value of training where none is given."""
 
     def __init__(self, parameters):
         kinds = [(each.name, each) for each in parameters if each.name != "self"]

@@ -196,7 +196,7 @@ class Conv3D(Conv):
 class ConvTranspose(_Window):
     """The transposed convolution: the gradient of a convolution with respect to its inputs, as a layer; strides make it larger.
 
-    output_padding: how much is added behind each spatial axis, less than the stride; None for what makes 'same' outputs stride
+    output_padding: how much is added after each spatial axis, less than the stride; None for what makes 'same' outputs stride
     times the inputs. The other arguments are those of Conv2D.
     Errors: ValueError for numbers that do not fit.
     """

@@ -19,7 +19,7 @@ WEIGHT_ARGUMENTS = ("kernel_initializer", "bias_initializer", "kernel_regularize
 
 
 def count_of(layer, argument, value):
-    """A number of units: a whole number above 0."""
+    """A number of units: an integer above 0."""
     try:
         number = int(value)
     except (TypeError, ValueError):
@@ -37,7 +37,7 @@ class Dense(Layer):
     units: the outputs' last extent; activation: a name, a function or None; use_bias; kernel_initializer, bias_initializer: names
     or functions; kernel_regularizer, bias_regularizer: functions of the variable; kernel_constraint, bias_constraint: of its value.
     Inputs: floating, (…, inputs), at least two axes. Outputs: (…, units).
-    Errors: ValueError for units that are no whole number above 0, and for inputs of another last extent than the first.
+    Errors: ValueError for units that are not an integer above 0, and for inputs of another last extent than the first.
     """
 
     _casts_integers = True
@@ -71,7 +71,7 @@ class Dense(Layer):
         self.built = True
 
     def call(self, inputs):
-        if not inputs.dtype.is_floating:  # whole numbers, as of images
+        if not inputs.dtype.is_floating:  # integers, as of images
             inputs = _op("cast")(inputs, self.kernel.dtype)
         outputs = _matmul(inputs, self.kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, self.kernel, 1)
         if self.bias is not None:
@@ -89,7 +89,7 @@ class Dense(Layer):
 class EinsumDense(Layer):
     """activation(einsum(equation, inputs, kernel) + bias).
 
-    equation: of two operands, the inputs and the kernel: "abc,cd->abd"; an ellipsis stands for axes that it does not name.
+    equation: of two operands, the inputs and the kernel: "abc,cd->abd"; an ellipsis covers the axes that it does not name.
     output_shape: the outputs' extents without the batch, None where an extent is that of the inputs; bias_axes: the letters of the
     outputs that the bias has, None for no bias. The others are those of Dense.
     Errors: ValueError for an equation that is none of two operands, or whose letters do not fit the shapes.
@@ -110,7 +110,7 @@ class EinsumDense(Layer):
         self.bias = None
 
     def _letters(self, ndim):
-        """The letters of inputs, kernel and outputs; axes that an ellipsis stands for get letters of their own."""
+        """The letters of inputs, kernel and outputs; axes that an ellipsis covers get letters of their own."""
         try:
             operands, outputs = self.equation.replace(" ", "").split("->")
             inputs, kernel = operands.split(",")
@@ -174,11 +174,11 @@ class EinsumDense(Layer):
 
 @public("keras.layers.Embedding")
 class Embedding(Layer):
-    """Rows of a table by number.
+    """Looks up rows of a table by index.
 
-    input_dim: how many rows; output_dim: their length; mask_zero: 0 is no row, and masked. embeddings_initializer, _regularizer,
+    input_dim: how many rows; output_dim: their length; mask_zero: 0 is not a row, and masked. embeddings_initializer, _regularizer,
     _constraint: of the table.
-    Inputs: whole numbers in [0, input_dim), any shape. Outputs: that shape and output_dim. Errors: OutOfRangeError for other
+    Inputs: integers in [0, input_dim), any shape. Outputs: that shape and output_dim. Errors: OutOfRangeError for other
     numbers.
     """
 

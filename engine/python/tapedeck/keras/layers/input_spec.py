@@ -11,7 +11,7 @@ class InputSpec:
     dtype; shape: the extents, None in it for any; ndim, max_ndim, min_ndim: numbers of axes; axes: a dict of an axis' number to its
     extent; allow_last_axis_squeeze: a last axis of extent 1 may be missing, or be one too many; name: the
     input's, where inputs are a dict; optional: the input may be None.
-    Errors: TypeError for axes that are no dict of whole numbers; ValueError for an axis beyond ndim or max_ndim.
+    Errors: TypeError for axes that are not a dict of integers; ValueError for an axis beyond ndim or max_ndim.
     """
 
     def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None, allow_last_axis_squeeze=False,
@@ -24,7 +24,7 @@ class InputSpec:
         try:
             self.axes = {int(axis): extent for axis, extent in (axes or {}).items()}
         except (TypeError, ValueError, AttributeError):
-            raise TypeError(f"InputSpec: axes is {axes!r}; needs a dict of whole numbers to extents") from None
+            raise TypeError(f"InputSpec: axes is {axes!r}; needs a dict of integers to extents") from None
         limit = self.ndim if self.ndim is not None else max_ndim
         if self.axes and limit is not None and max(self.axes) >= limit:
             raise ValueError(f"InputSpec: axes names axis {max(self.axes)}, but an input has {limit} axes at most")
@@ -79,7 +79,7 @@ def _check_one(spec, value, place, layer_name):
 
 
 def check_inputs(spec, inputs, layer_name):
-    """ValueError where inputs are not what spec, an InputSpec or a structure of them, says; TypeError for what is no tensor."""
+    """ValueError where inputs are not what spec, an InputSpec or a structure of them, says; TypeError for a value that is not a tensor."""
     if isinstance(spec, InputSpec) and isinstance(inputs, _engine.Tensor):
         return _check_one(spec, inputs, 0, layer_name)
     if isinstance(spec, dict) and isinstance(inputs, dict):

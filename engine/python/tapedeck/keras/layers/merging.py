@@ -24,7 +24,7 @@ def _broadcast(one, other):
 
 class Merge(Layer):
     """An elementwise function of a list of at least `_least` tensors, which broadcast; those with fewer axes get axes of extent 1
-    behind the batch. Inputs of different dtypes become one that all of them fit in: whole numbers beside float32 float32. ValueError
+    after the batch. Inputs of different dtypes become one that all of them fit in: integers beside float32 become float32. ValueError
     for another number of inputs, or what does not broadcast."""
 
     _least, _most = 1, None
@@ -141,7 +141,7 @@ class Minimum(Merge):
 
 @public("keras.layers.Concatenate")
 class Concatenate(Merge):
-    """The inputs one behind the other along an axis. ValueError where other extents differ."""
+    """The inputs one after the other along an axis. ValueError where other extents differ."""
 
     def __init__(self, axis=-1, **kwargs):
         super().__init__(**kwargs)
@@ -256,7 +256,7 @@ add, subtract, multiply, average, maximum, minimum = map(_function, (Add, Subtra
 
 @public("keras.layers.concatenate")
 def concatenate(inputs, axis=-1, **kwargs):
-    """The inputs one behind the other along an axis: the layer Concatenate."""
+    """The inputs one after the other along an axis: the layer Concatenate."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 

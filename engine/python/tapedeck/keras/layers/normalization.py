@@ -266,7 +266,7 @@ class GroupNormalization(_Scaled):
 
 @public("keras.layers.UnitNormalization")
 class UnitNormalization(Layer):
-    """x / √(Σx²), the sum along `axis`, one or several. TypeError for an axis that is no whole number."""
+    """x / √(Σx²), the sum along `axis`, one or several. TypeError for an axis that is not an integer."""
 
     _casts_integers = True
 

@@ -19,7 +19,7 @@ _reshape = _op("reshape")
 
 
 class _Prepares(Layer):
-    """A layer without variables that training changes. Whole numbers become the layer's dtype."""
+    """A layer without variables that training changes. Integers become the layer's dtype."""
 
     _arguments = ()
 
@@ -288,7 +288,7 @@ class Discretization(_Prepares):
             raise ValueError(f"You need to call `adapt` on '{self.name}' before it is called, or give bin_boundaries")
         values = _engine.convert_to_tensor(inputs)
         narrow = values.dtype.is_floating and values.dtype != dtypes.float64
-        exact = dtypes.float32 if narrow else dtypes.float64  # of whole numbers, too
+        exact = dtypes.float32 if narrow else dtypes.float64  # of integers, too
         values, edges = _op("cast")(values, exact), _engine.constant(self.bin_boundaries, exact, None)
         places = _reshape(_op("searchsorted")(edges, _reshape(values, [-1]), "right"), list(values.shape))
         if self.output_mode == "int":

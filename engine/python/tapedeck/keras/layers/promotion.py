@@ -4,7 +4,7 @@ from tapedeck._core import dtypes
 from tapedeck._core.composites import op
 from tapedeck.keras.settings import floatx
 
-# What is next above each dtype; "float" is floatx(), which whole numbers of 64 bits with and without signs have in common. The
+# What is next above each dtype; "float" is floatx(), which integers of 64 bits with and without signs have in common. The
 # lattice is JAX's ("Type promotion semantics", JAX documentation), which Keras 3 follows.
 _NEXT = {"bool": ("uint8", "int8"), "uint8": ("uint16", "int16"), "uint16": ("uint32", "int32"), "uint32": ("uint64", "int64"),
          "uint64": ("float",), "int8": ("int16",), "int16": ("int32",), "int32": ("int64",), "int64": ("float",),

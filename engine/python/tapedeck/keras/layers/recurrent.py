@@ -45,7 +45,7 @@ def run_steps(step, inputs, states, mask=None, go_backwards=False, zero_output_f
 
 
 class _KeptStates(Trackable):
-    """The states of a stateful layer between two batches: variables, which checkpoints keep and which are no weights."""
+    """The states of a stateful layer between two batches: variables, which checkpoints keep and which are not weights."""
 
     def __init__(self, states):
         self.states = cells.map_states(lambda state: _engine.Variable(state, trainable=False, name="rnn_state"), states)
@@ -66,7 +66,7 @@ class RNN(Layer):
 
     cell: an object with call(inputs, states) → (output, states), state_size and maybe output_size and get_initial_state(batch_size),
     or a list of such, which are stacked. return_sequences: the outputs of all steps, not of the last alone; return_state: the last
-    states behind them; go_backwards: from the last step to the first, outputs in that order; stateful: a batch begins with the states
+    states after them; go_backwards: from the last step to the first, outputs in that order; stateful: a batch begins with the states
     that the one before left, which checkpoints keep; zero_output_for_mask: where the mask is False outputs are zeros, not the
     output before; time_major: sequences are (time, batch, …); unroll is taken, and changes nothing: steps are run one by one.
     Inputs: (batch, time, …); initial_state: a list of tensors, one for each state; mask: (batch, time), bool: where it is False the
@@ -315,7 +315,7 @@ _SHARED_DOC = """
     use_bias; kernel_initializer, recurrent_initializer, bias_initializer, and likewise regularizers and constraints; dropout,
     recurrent_dropout: the share of inputs and of states that are set to zero in training, chosen once for a sequence; seed; the other
     arguments, inputs and results are RNN's. Inputs are (batch, time, inputs).
-    Errors: ValueError for units that are no whole number above 0, and for inputs without three axes.
+    Errors: ValueError for units that are not an integer above 0, and for inputs without three axes.
     """
 
 

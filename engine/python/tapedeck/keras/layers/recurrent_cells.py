@@ -152,7 +152,7 @@ class SimpleRNNCell(_Cell):
     """One step of SimpleRNN: activation(inputs · kernel + state · recurrent_kernel + bias).
 
     Inputs: (batch, inputs); states: (batch, units), or a list of it. Returns: (output, [state]), both the same.
-    Errors: ValueError for units that are no whole number above 0.
+    Errors: ValueError for units that are not an integer above 0.
     """
 
     def call(self, sequence, states, training=False):
@@ -170,7 +170,7 @@ class LSTMCell(_Cell):
     """One step of LSTM. The kernels' columns are those of the gates i, f, the candidate, and o.
 
     unit_forget_bias: the bias of the gate f begins at 1. Inputs: (batch, inputs); states: [h, c], (batch, units) each.
-    Returns: (h, [h, c]). Errors: ValueError for units that are no whole number above 0.
+    Returns: (h, [h, c]). Errors: ValueError for units that are not an integer above 0.
     """
 
     _gates = 4
@@ -217,7 +217,7 @@ class GRUCell(_Cell):
 
     reset_after: the gate r weighs the product with the state, and the bias is (2, 3·units), of the inputs and of the state; else r
     weighs the state itself. Inputs: (batch, inputs); states: (batch, units), or a list of it. Returns: (state, [state]).
-    Errors: ValueError for units that are no whole number above 0.
+    Errors: ValueError for units that are not an integer above 0.
     """
 
     _gates = 3
@@ -354,7 +354,7 @@ def build_cell(cell, step_shape):
 
 
 def call_cell(cell, inputs, states, training, more):
-    """(output, states as a list) of one step. A cell that is no layer is called, or its call is."""
+    """(output, states as a list) of one step. A cell that is not a layer is called, or its call is."""
     if isinstance(cell, Layer):
         keywords = {**more, "training": training} if call_form(type(cell)).takes_training else more
         output, after = cell(inputs, states, **keywords)

@@ -1,4 +1,4 @@
-"""Layers that do something in training alone: noise, and elements set to zero."""
+"""Layers that are active in training only: noise and dropout."""
 import math
 
 from tapedeck._core.composites import in_dtype, op as _op
@@ -13,7 +13,7 @@ from tapedeck.keras.layers.weights import described
 
 
 class _Noisy(Layer):
-    """Does something in training alone."""
+    """A layer that is active in training only."""
 
     _arguments = ()
 
@@ -70,7 +70,7 @@ class Dropout(_Noisy):
 class SpatialDropout(Dropout):
     """In training, sets whole channels of an example to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    data_format: where the channels are; seed: a whole number for the same choices in each run.
+    data_format: where the channels are; seed: an integer for the same choices in each run.
     """
 
     _rank, _arguments = 2, ("rate", "seed", "data_format")

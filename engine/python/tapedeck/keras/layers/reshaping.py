@@ -31,7 +31,7 @@ class _Moving(Layer):
 
 @public("keras.layers.Flatten")
 class Flatten(_Moving):
-    """The axes behind the batch as one, in the order of channels_last. data_format: where the inputs' channels are."""
+    """The axes after the batch as one, in the order of channels_last. data_format: where the inputs' channels are."""
 
     _arguments = ("data_format",)
 
@@ -88,7 +88,7 @@ class Reshape(_Moving):
 
 @public("keras.layers.Permute")
 class Permute(_Moving):
-    """The axes behind the batch in another order. dims: their numbers, the first is 1. ValueError for what is no order."""
+    """The axes after the batch in another order. dims: their numbers, the first is 1. ValueError for a list that is not a permutation."""
 
     _arguments = ("dims",)
 
@@ -110,7 +110,7 @@ class Permute(_Moving):
 
 @public("keras.layers.RepeatVector")
 class RepeatVector(_Moving):
-    """Each row n times: (batch, values) as (batch, n, values). TypeError for an n that is no whole number."""
+    """Each row n times: (batch, values) as (batch, n, values). TypeError for an n that is not an integer."""
 
     _axes_needed, _arguments = 2, ("n",)
 

@@ -6,7 +6,7 @@ _FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 def numbers_of(value, rank, argument, least=1):
-    """A whole number, or `rank` of them, as a tuple. ValueError for others, and for those below `least`."""
+    """An integer, or `rank` of them, as a tuple. ValueError for others, and for those below `least`."""
     try:
         found = (int(value),) * rank if not hasattr(value, "__len__") else tuple(map(int, value))
     except (TypeError, ValueError):
@@ -19,7 +19,7 @@ def numbers_of(value, rank, argument, least=1):
 
 
 def padding_of(value, others=()):
-    """'valid', 'same', or one of the others, in small letters. ValueError for something else."""
+    """'valid', 'same', or one of the others, in lower case. ValueError for something else."""
     found = value.lower() if isinstance(value, str) else value
     known = ("valid", "same", *others)
     if found not in known:

@@ -39,7 +39,7 @@ class TimeDistributed(Wrapper):
 
     Inputs: (batch, time, …), or a structure of such; mask: (batch, time), bool, which the layer gets where it takes one.
     Returns: (batch, time, …).
-    Errors: ValueError for what is no layer, for fewer than three axes, and for a mask of another shape.
+    Errors: ValueError for a value that is not a layer, for fewer than three axes, and for a mask of another shape.
     """
 
     def __init__(self, layer, **kwargs):
@@ -101,7 +101,7 @@ class Bidirectional(Layer):
     layer: an RNN, or a layer with its arguments, of which two copies are made; merge_mode: "concat", "sum", "mul", "ave", or None for
     a list of both; backward_layer: another layer for the way back, with go_backwards; weights: the first values of all variables.
     initial_state: the states of the way forward, then those of the way back; the last states come in that order with return_state.
-    Errors: ValueError for what is no layer, another merge_mode, and layers that differ in what they return.
+    Errors: ValueError for a value that is not a layer, another merge_mode, and layers that differ in what they return.
     """
 
     def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **kwargs):

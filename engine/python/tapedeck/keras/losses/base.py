@@ -11,7 +11,7 @@ from tapedeck.keras.settings import floatx
 
 
 def snake_case(name):
-    """A class's name in small letters with underscores: "mean_squared_error"."""
+    """A class's name in snake_case: "mean_squared_error"."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
@@ -33,7 +33,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key):
-        """ValueError for what is none of them."""
+        """ValueError for any other value."""
         standard_reduction("Reduction", key)
 
 
@@ -41,7 +41,7 @@ class Reduction:
 class Loss:
     """A base of losses: a subclass defines call(y_true, y_pred), which gives a value for each example.
 
-    name: None for the class's, in small letters. reduction: what becomes of the values: 'sum_over_batch_size' ('mean', 'auto'),
+    name: None for the class's name in snake_case. reduction: what becomes of the values: 'sum_over_batch_size' ('mean', 'auto'),
     their sum divided by their number, 'sum', 'mean_with_sample_weight', their sum divided by the weights', or 'none' (None). dtype:
     what y_true and y_pred are converted to; None leaves real numbers as they are, and makes others floatx().
     Errors: ValueError for another reduction.

@@ -1,8 +1,8 @@
 """The losses of Keras as functions: what each example's prediction costs, y_true being what it should be.
 
-Unless a function says otherwise: y_pred is of any floating dtype, whole numbers become floatx(); y_true takes its dtype, and its
+Unless a function says otherwise: y_pred is of any floating dtype, integers become floatx(); y_true takes its dtype, and its
 shape, or one that differs by a last axis of extent 1. The result has the dtype of y_pred and its shape without the last axis, of
-which it is the mean. Errors: InvalidArgumentError for shapes that do not fit, TypeError for what no tensor can be made of.
+which it is the mean. Errors: InvalidArgumentError for shapes that do not fit, TypeError for a value that cannot be converted to a tensor.
 """
 import math
 
@@ -200,7 +200,7 @@ def _same_shape(function, y_true, y_pred):
 
 def _axis(function, axis, y_pred):
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise ValueError(f"{function}: axis is {axis!r}; needs a whole number")
+        raise ValueError(f"{function}: axis is {axis!r}; needs an integer")
     return axis
 
 
@@ -276,7 +276,7 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
     y_true: the probabilities of the classes, 1 for the right one and 0 for the others; the shape of y_pred. y_pred: the
     probabilities p, which are divided by their sum and clipped to [10⁻⁷, 1 − 10⁻⁷], or, with from_logits, x for p = softmax(x).
     label_smoothing: s, draws labels towards 1 / classes: y·(1 − s) + s / classes.
-    Returns: the dtype of y_pred, its shape without axis. Errors: ValueError for an axis that is no whole number.
+    Returns: the dtype of y_pred, its shape without axis. Errors: ValueError for an axis that is not an integer.
     """
     y_true, y_pred = _same_shape("categorical_crossentropy", y_true, y_pred)
     axis = _axis("categorical_crossentropy", axis, y_pred)
@@ -293,7 +293,7 @@ def categorical_focal_crossentropy(y_true, y_pred, alpha=0.25, gamma=2.0, from_l
     """−Σ alpha·(1 − p)^gamma·y_true·ln p along axis, the classes (Lin and others 2017, https://arxiv.org/abs/1708.02002).
 
     alpha: a number, or one for each class. The others are those of categorical_crossentropy.
-    Returns: the dtype of y_pred, its shape without axis. Errors: ValueError for an axis that is no whole number.
+    Returns: the dtype of y_pred, its shape without axis. Errors: ValueError for an axis that is not an integer.
     """
     y_true, y_pred = _same_shape("categorical_focal_crossentropy", y_true, y_pred)
     axis = _axis("categorical_focal_crossentropy", axis, y_pred)
@@ -376,7 +376,7 @@ def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
 def circle(y_true, y_pred, ref_labels=None, ref_embeddings=None, remove_diagonal=True, gamma=80, margin=0.4):
     """The circle loss of embeddings (Sun and others 2020, https://arxiv.org/abs/2002.10857), of the distances 1 − y_pred·refᵀ.
 
-    y_true: (batch,), whole numbers, the class of each example; y_pred: (batch, features), rows of length 1. ref_labels,
+    y_true: (batch,), integers, the class of each example; y_pred: (batch, features), rows of length 1. ref_labels,
     ref_embeddings: the examples that they are compared with, None for the batch itself, where remove_diagonal leaves each
     example itself out. gamma: the scale; margin: how far classes are to be apart.
     Returns: the dtype of y_pred, (batch,). 0 for an example that has no other of its class, or none of another one.

@@ -14,7 +14,7 @@ def named_in(namespace):
 def serialized(namespace, value, named):
     """A dict of an object's class and configuration, or a function's name. named: what the namespace has, by name.
 
-    Errors: ValueError for what is neither.
+    Errors: ValueError for any other value.
     """
     if isinstance(value, types.FunctionType):
         return value.__name__
@@ -37,7 +37,7 @@ def find(namespace, identifier, named, custom_objects=None):
             raise ValueError(f"tf.keras.{namespace} has no {identifier!r}{_nearest(identifier, known)}")
         return known[identifier]
     if not isinstance(identifier, dict) or "class_name" not in identifier:
-        raise ValueError(f"tf.keras.{namespace}: {identifier!r} is no name, and no dict with class_name and config")
+        raise ValueError(f"tf.keras.{namespace}: {identifier!r} is neither a name nor a dict with class_name and config")
     name, config = identifier["class_name"], identifier.get("config", {})
     if name == "function":  # as Keras 3 writes one
         return find(namespace, config, known)
@@ -48,7 +48,7 @@ def find(namespace, identifier, named, custom_objects=None):
 def get(namespace, identifier, known, refusal):
     """What a program means by a name, a dict of class_name and config, a class, or the object itself; None for None. known: by name.
 
-    Errors: find's; ValueError for what is none of these, which begins with `refusal`, the identifier in place of {!r}.
+    Errors: find's; ValueError for any other value, which begins with `refusal`, the identifier in place of {!r}.
     """
     found = find(namespace, identifier, known) if isinstance(identifier, (str, dict)) else identifier
     if found is None:

@@ -26,6 +26,6 @@ def get(identifier):
     """The loss of a name ('mse', 'MeanSquaredError'), of a dict of class_name and config, of a class, or the loss itself; None for
     None.
 
-    Errors: ValueError for what is none of them.
+    Errors: ValueError for any other value.
     """
     return _get("losses", identifier, _NAMED, "identifier is {!r}; needs a loss's name")

@@ -1,4 +1,4 @@
-"""How losses and metrics pair what they compare, and weigh and reduce what comes of it."""
+"""How losses and metrics pair, weight and reduce values."""
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, op, tensor
@@ -11,14 +11,14 @@ REDUCTIONS = ("sum_over_batch_size", "sum", "none", None, "mean", "mean_with_sam
 
 
 def standard_reduction(function, reduction):
-    """The reduction under the name that the rest of this file has for it. ValueError for what is none."""
+    """The reduction under the name that the rest of this file has for it. ValueError for any other value."""
     if reduction is not None and not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise ValueError(f"{function}: reduction is {reduction!r}; must be one of {', '.join(map(repr, REDUCTIONS))}")
     return {"auto": "sum_over_batch_size", "mean": "sum_over_batch_size", None: "none"}.get(reduction, reduction)
 
 
 def floating(value):
-    """The value as a tensor; whole numbers, bools and numbers of Python's become floatx()."""
+    """The value as a tensor; integers, bools and Python numbers become floatx()."""
     made = tensor(value)
     if not made.dtype.is_floating:
         return _cast(made, floatx())

@@ -40,7 +40,7 @@ def _one_shape(function, y_true, y_pred):
 
 @public("metrics.categorical_accuracy", "keras.metrics.categorical_accuracy")
 def categorical_accuracy(y_true, y_pred):
-    """1 where the largest element of y_true along the last axis stands where that of y_pred does, else 0.
+    """1 where y_true and y_pred have their largest element along the last axis at the same index, else 0.
 
     Returns: floatx(), the shape without the last axis. Errors: InvalidArgumentError for different shapes.
     """
@@ -78,7 +78,7 @@ def _among_best(classes, y_pred, k):
 
 @public("metrics.top_k_categorical_accuracy", "keras.metrics.top_k_categorical_accuracy")
 def top_k_categorical_accuracy(y_true, y_pred, k=5):
-    """1 where the largest element of y_true along the last axis stands where one of the k largest of y_pred does, else 0.
+    """1 where the largest element of y_true along the last axis is at the index of one of the k largest of y_pred, else 0.
 
     Returns: floatx(), the shape without the last axis. Errors: InvalidArgumentError for different shapes.
     """
@@ -111,7 +111,7 @@ class Accuracy(MeanMetricWrapper):
 
 @public("metrics.BinaryAccuracy", "keras.metrics.BinaryAccuracy")
 class BinaryAccuracy(MeanMetricWrapper):
-    """How often y_pred stands on the side of threshold where y_true, 0 or 1, says."""
+    """How often y_pred is on the side of threshold that y_true, 0 or 1, names."""
 
     def __init__(self, name="binary_accuracy", dtype=None, threshold=0.5):
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
@@ -120,7 +120,7 @@ class BinaryAccuracy(MeanMetricWrapper):
 
 @public("metrics.CategoricalAccuracy", "keras.metrics.CategoricalAccuracy")
 class CategoricalAccuracy(MeanMetricWrapper):
-    """How often the largest element of y_pred stands where that of y_true does."""
+    """How often y_pred and y_true have their largest element at the same index."""
 
     def __init__(self, name="categorical_accuracy", dtype=None):
         super().__init__(categorical_accuracy, name, dtype)
@@ -136,7 +136,7 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
 
 @public("metrics.TopKCategoricalAccuracy", "keras.metrics.TopKCategoricalAccuracy")
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """How often the largest element of y_true stands where one of the k largest of y_pred does."""
+    """How often the largest element of y_true is at the index of one of the k largest of y_pred."""
 
     def __init__(self, k=5, name="top_k_categorical_accuracy", dtype=None):
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)

@@ -21,9 +21,9 @@ def is_dtype(value):
 @public("keras.Metric", "metrics.Metric", "keras.metrics.Metric")
 class Metric(Trackable):
     """A base of metrics. A subclass makes its variables with add_weight, in __init__ or later, changes them in update_state, and
-    gives what comes of them in result.
+    returns the metric's value in result.
 
-    dtype: of its variables, None for tf.keras.backend.floatx(); name: None for the class's, in small letters,
+    dtype: of its variables, None for tf.keras.backend.floatx(); name: None for the class's, in lower case,
     with a number where it was used before.
     """
 
@@ -31,7 +31,7 @@ class Metric(Trackable):
         if isinstance(dtype, str) and not is_dtype(dtype) or isinstance(name, dtypes.DType):  # Keras 2 has them the other way round
             dtype, name = name, dtype
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a text")
+            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a string")
         self.name = name or unique_name(snake_case(type(self).__name__))
         vars(self)["_dtype"] = dtypes.as_dtype(getattr(dtype, "compute_dtype", dtype) or floatx())
         vars(self)["_own_variables"] = []
@@ -46,7 +46,7 @@ class Metric(Trackable):
         has it, add_weight(name, shape=(), initializer=None, dtype=None).
 
         shape: its extents, () for a scalar; initializer: as tf.keras.initializers.get takes it, None for zeros; dtype: None for the
-        metric's; name: stands behind the metric's in the variable's. aggregation, synchronization and trainable change nothing.
+        metric's; name: follows the metric's name in that of the variable. aggregation, synchronization and trainable change nothing.
         Errors: RuntimeError where the subclass did not call the base's __init__.
         """
         names = ("name", "shape") if args and isinstance(args[0], str) else ("shape", "initializer", "dtype", "name")

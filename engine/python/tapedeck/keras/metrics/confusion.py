@@ -119,7 +119,7 @@ class _At(Metric):
         if not 0 <= value <= 1:
             raise ValueError(f"{self.name}: {self._given} is {value!r}; must be in [0, 1]")
         if num_thresholds <= 0:
-            raise ValueError(f"{self.name}: num_thresholds is {num_thresholds!r}; needs a whole number above 0")
+            raise ValueError(f"{self.name}: num_thresholds is {num_thresholds!r}; needs an integer above 0")
         require_few(f"{self.name}: num_thresholds", num_thresholds)
         spaced = [.5] if num_thresholds == 1 else [each / (num_thresholds - 1) for each in range(num_thresholds)]
         vars(self).update(value=value, num_thresholds=num_thresholds, class_id=class_id, thresholds=spaced, **{self._given: value})

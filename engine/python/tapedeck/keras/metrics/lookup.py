@@ -35,6 +35,6 @@ def get(identifier):
     """The metric of a name ('mse', 'AUC', 'categorical_accuracy'), of a dict of class_name and config, of a class, or what is
     callable itself; None for None.
 
-    Errors: ValueError for what is none of them.
+    Errors: ValueError for any other value.
     """
-    return _get("metrics", identifier, _IDENTIFIERS, "{!r} is no metric: it needs a metric's name")
+    return _get("metrics", identifier, _IDENTIFIERS, "{!r} is not a metric: it needs a metric's name")

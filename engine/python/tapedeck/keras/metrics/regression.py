@@ -164,7 +164,7 @@ class R2Score(Metric):
             raise ValueError(f"R2Score: class_aggregation is {class_aggregation!r}; must be 'uniform_average', "
                              "'variance_weighted_average' or None")
         if num_regressors < 0:
-            raise ValueError(f"R2Score: num_regressors is {num_regressors!r}; may not be below 0")
+            raise ValueError(f"R2Score: num_regressors is {num_regressors!r}; must not be negative")
         self.class_aggregation, self.num_regressors = class_aggregation, num_regressors
         self.num_samples = self.add_weight(name="num_samples", dtype=dtypes.int64)
         self._built = False

@@ -1,4 +1,4 @@
-"""How many predictions stand above thresholds, rightly and wrongly: what Precision, Recall, AUC and their kin count."""
+"""How many predictions are above thresholds, rightly and wrongly: what Precision, Recall, AUC and their kin count."""
 import numpy as np
 
 from tapedeck._core.composites import in_dtype, op, tensor
@@ -69,7 +69,7 @@ class Counter:
         found = []
         for values in (positive * weights, (1. - positive) * weights):
             held = _reshape(op("unsorted_segment_sum")(values, above, bins * labels), [labels, bins])
-            # What is above threshold i is in the bins behind i.
+            # What is above threshold i is in the bins after i.
             passed = op("cumsum")(held, axis=1, exclusive=True, reverse=True)[:, :-1]
             missed = _sum(held, axis=1, keepdims=True) - passed
             found.append([self._in_order(each, by_label) for each in (passed, missed)])

@@ -20,7 +20,7 @@ class LossScaleOptimizer(_Trackable):
     with finite gradients and halved (never below 1) after one without; otherwise it stays. Whether they are finite Python has to
     know: each step reads that, and so waits for a GPU.
     Source: P. Micikevicius et al., "Mixed Precision Training", 2018, section 3.2.
-    Errors: TypeError for what is no optimiser.
+    Errors: TypeError for a value that is not an optimiser.
     """
 
     def __init__(self, inner_optimizer, initial_scale=2.0 ** 15, dynamic_growth_steps=2000, dynamic=True, name=None):

@@ -15,16 +15,16 @@ def _unless_on_gpu(value):
 
 
 class LossTracker:
-    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It runs no ops that anybody sees,
-    and those only of losses on a GPU, which it does not wait for."""
+    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It records no ops, and runs some only for
+    losses on a GPU, which it does not wait for."""
 
     def __init__(self, name="loss"):
         self.name, self._total, self._count, self._noted = name, 0., 0, None
         self.variables = self.weights = ()
 
     def note(self, value, examples):
-        """Takes a batch's loss into account, until somebody says otherwise: an update_state before the next batch stands in its
-        place, as of a train_step that updates all `metrics` after compute_loss."""
+        """Takes a batch's loss into account provisionally: an update_state before the next batch replaces it, as in a train_step that
+        updates all `metrics` after compute_loss."""
         self._settle()
         self._noted = _unless_on_gpu(value), examples
 
@@ -70,12 +70,12 @@ def names_of(y_pred, output_names):
 
 
 def aligned(structure, names, what):
-    """What a structure has for each output: a dict by names, a list in order; one thing that is no list for one output.
+    """What a structure has for each output: a dict by names, a list in order; one thing that is not a list for one output.
     ValueError where names or numbers do not fit."""
     if isinstance(structure, dict):
         unknown = [name for name in structure if name not in names]
         if unknown:
-            raise ValueError(f"{what} has entries for {unknown}, which are no outputs of the model; these are {names}")
+            raise ValueError(f"{what} has entries for {unknown}, which are not outputs of the model; these are {names}")
         return [structure.get(name) for name in names]
     if isinstance(structure, (list, tuple)) and (len(names) > 1 or len(structure) == 1):
         if len(structure) != len(names):
@@ -305,7 +305,7 @@ def _for_each_output(given, names):
     if isinstance(given, dict):
         unknown = [name for name in given if name not in names]
         if unknown:
-            raise ValueError(f"metrics has entries for {unknown}, which are no outputs of the model; these are {names}")
+            raise ValueError(f"metrics has entries for {unknown}, which are not outputs of the model; these are {names}")
         return [_as_list(given.get(name)) for name in names]
     given = _as_list(given)
     if any(isinstance(each, (list, tuple)) or each is None for each in given):
@@ -320,7 +320,7 @@ def _as_list(value):
 
 
 def _free(name, taken):
-    """The name, with a number behind it where it is taken; it is taken from now on."""
+    """The name, with a number after it where it is taken; it is taken from now on."""
     found, number = name, 0
     while found in taken:
         number += 1
@@ -350,7 +350,7 @@ def _renamed(metric, name, shared):
 
 
 def number(value):
-    """A metric's result as a number of Python's, or as an array where it has several."""
+    """A metric's result as a Python number, or as an array where it has several."""
     if isinstance(value, (int, float)):
         return value
     array = np.asarray(value)

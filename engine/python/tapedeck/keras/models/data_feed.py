@@ -84,7 +84,7 @@ def _map_children(structure):
 
 
 def _tensor(array):
-    """A tensor of an array that nobody else has: without a copy."""
+    """A tensor of an array that has no other reference: without a copy."""
     array.setflags(write=False)
     return _engine.convert_to_tensor(array)
 
@@ -186,7 +186,7 @@ def _permutation(count):
 
 
 class _Batches:
-    """Batches that somebody else makes. epoch() goes on where the last one ended if steps are given, and begins anew where they
+    """Batches that the caller provides. epoch() goes on where the last one ended if steps are given, and begins anew where they
     end."""
 
     def __init__(self, source, steps, class_weight):

@@ -25,7 +25,7 @@ class _Step:
         simple = len(node.args) == 1 and isinstance(node.args[0], KerasTensor) and not symbols_in(node.kwargs)
         self.only_read = self.reads[id(node.args[0])] if simple else None
         self.only_write = self.writes[0] if isinstance(node.outputs, KerasTensor) else None
-        self.frees = ()  # the places that nobody reads any more
+        self.frees = ()  # the places that no later step reads
 
     def run(self, values):
         if self.only_read is not None:
@@ -49,7 +49,7 @@ class Graph:
     """What a functional model is made of.
 
     inputs, outputs: KerasTensors, alone or in lists, tuples and dicts. layers: those of inputs first, then by how far they are from
-    the outputs. Errors: ValueError where an output depends on what is no input, and where two layers have one name.
+    the outputs. Errors: ValueError where an output depends on what is not an input, and where two layers have one name.
     """
 
     def __init__(self, inputs, outputs):
@@ -75,7 +75,7 @@ class Graph:
     # ---- the order ----
 
     def _found_nodes(self):
-        """The nodes behind the outputs, each after those that it reads from."""
+        """The nodes that compute the outputs, each after those that it reads from."""
         ends, found, open_nodes = {id(each) for each in self.flat_inputs}, {}, set()
         waiting = [(each, False) for each in reversed(self.flat_outputs)]
         while waiting:

@@ -13,7 +13,7 @@ from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, sym
 
 
 def _known():
-    """The classes that a config may name without anybody registering them."""
+    """The classes that a config may name without registration."""
     found = {name: value for name, value in below("keras.layers").items() if isinstance(value, type)}
     models = below("keras.models")
     return {**found, "InputLayer": InputLayer, "OpLayer": OpLayer, "Model": models["Model"], "Functional": models["Model"],
@@ -27,7 +27,7 @@ def layer_config(layer):
 
 
 def layer_of(config, custom_objects=None):
-    """The layer of what layer_config returned. ValueError for a class that nobody knows."""
+    """The layer of what layer_config returned. ValueError for an unknown class."""
     with named_objects.custom_object_scope(custom_objects or {}):
         return named_objects.found(config, _known(), "layer")
 
@@ -41,7 +41,7 @@ def serialize(layer):
 @public("keras.layers.deserialize")
 def deserialize(config, custom_objects=None):
     """The layer of what serialize returned, with variables of its own. custom_objects: classes by name, beside those of tf.keras.
-    Errors: ValueError for a class that nobody knows."""
+    Errors: ValueError for an unknown class."""
     return layer_of(config, custom_objects)
 
 
@@ -168,7 +168,7 @@ def _plain(value):
 
 @public("keras.models.model_from_json")
 def model_from_json(json_string, custom_objects=None):
-    """A new model of what Model.to_json() returned, with new variables. ValueError for a class that nobody knows."""
+    """A new model of what Model.to_json() returned, with new variables. ValueError for an unknown class."""
     return model_from_config(json.loads(json_string), custom_objects)
 
 

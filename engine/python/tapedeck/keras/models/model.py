@@ -21,7 +21,7 @@ from tapedeck.keras.models.training import Trainer
 
 @public("keras.Model", "keras.models.Model")
 class Model(saving.Saved, Trainer, Layer):
-    """A layer of layers with fit(), evaluate() and predict().
+    """A model: a layer made of layers, with fit(), evaluate() and predict().
 
     By subclassing: make layers in __init__, after super().__init__(), and use them in call(inputs).
 
@@ -82,7 +82,7 @@ class Model(saving.Saved, Trainer, Layer):
 
     def build(self, input_shape):
         """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a
-        list or a dict of shapes for several inputs. floatx() stands for the inputs' dtype. A functional model is built."""
+        list or a dict of shapes for several inputs. The inputs have the dtype floatx(). A functional model is built."""
         if self._built:
             return
         shapes = _as_shapes(input_shape)

@@ -22,7 +22,7 @@ from tapedeck.keras.models.symbolic import trial
 
 _CONFIG_KEY = "tapedeck.keras_model"
 _MOST_BYTES = 1 << 36  # of a variable in an .npz
-_OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
+_OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension after it
 
 
 def _path(filepath):
@@ -111,7 +111,7 @@ class Saved:
         """Writes the model's config, its variables and, where it was compiled, what it was compiled with and the optimiser's state,
         to one safetensors file, of which tf.keras.models.load_model makes the model again.
 
-        filepath: the extension ".safetensors" is added where it is not there, behind ".keras" and ".h5" too. overwrite False:
+        filepath: the extension ".safetensors" is added where it is not there, after ".keras" and ".h5" too. overwrite False:
         FileExistsError where the file is there. Errors: TypeError where a layer's config holds what JSON does not.
         """
         described = layer_config(self)
@@ -178,7 +178,7 @@ def _build_as_seen(model, config):
 
 @public("keras.models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
-    """model.save(filepath). TypeError for what is no model."""
+    """model.save(filepath). TypeError for a value that is not a model."""
     having(model, "save_model: model", "save", "model").save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
 
 
@@ -189,7 +189,7 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
 
     custom_objects: classes and functions that the config names, beside those of tf.keras and those registered with
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
-    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and a class that nobody knows;
+    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and for an unknown class;
     DataLossError for a damaged one.
     """
     try:

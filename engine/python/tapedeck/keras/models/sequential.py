@@ -18,7 +18,7 @@ class Sequential(Model):
 
     layers: a list of layers. Where the first is an InputLayer or what tf.keras.Input returns, or has input_shape, the variables are
     made at once; else at the first call.
-    Errors: TypeError for what is no layer, ValueError for two layers of one name.
+    Errors: TypeError for a value that is not a layer, ValueError for two layers of one name.
     """
 
     def __init__(self, layers=None, trainable=True, name=None):
@@ -39,7 +39,7 @@ class Sequential(Model):
         return sequence[1:] if sequence and isinstance(sequence[0], InputLayer) else list(sequence)
 
     def add(self, layer):
-        """Appends a layer. TypeError for what is none, ValueError for a name that another one has."""
+        """Appends a layer. TypeError for any other value, ValueError for a name that another one has."""
         self._append(layer)
         self._rebuild()
 
@@ -79,7 +79,7 @@ class Sequential(Model):
         return layer
 
     def _rebuild(self):
-        """Calls layers that were added on what stands for the outputs of those before, where the input is known."""
+        """Calls layers that were added on the symbolic outputs of those before, where the input is known."""
         sequence, own = vars(self)["_sequence"], vars(self)
         if not sequence or not isinstance(sequence[0], InputLayer):
             own["_built"] = bool(sequence) and all(layer.built for layer in sequence)
@@ -111,7 +111,7 @@ class Sequential(Model):
         vars(self)["_seen"], vars(self)["_built"] = (TensorShape(inputs.shape), inputs.dtype), True
 
     def _graph_or_none(self):
-        """The calls of its layers on what stands for the input, found when somebody asks, where it was first called on data."""
+        """The calls of its layers on the symbolic input, found on first use for a model that was first called on data."""
         if self._graph is None and "_seen" in vars(self) and self.layers:
             shape, dtype = vars(self)["_seen"]
             symbol = Input(batch_shape=(None, *shape[1:]), dtype=dtype, name=f"{self.layers[0].name}_input")
@@ -140,5 +140,5 @@ class Sequential(Model):
 
 
 def _input_dtype(layer):
-    """The dtype of the input where the first layer says it: whole numbers for what looks rows up."""
+    """The dtype of the input where the first layer says it: integers for what looks rows up."""
     return getattr(layer, "_input_dtype", None) or layer.dtype or backend.floatx()

@@ -32,7 +32,7 @@ def _shape_text(shapes):
 
 
 def _wrapped(text, width):
-    """The text in lines that fit, broken behind commas and blanks where there are any."""
+    """The text in lines that fit, broken after commas and blanks where there are any."""
     lines = []
     for line in text.split("\n"):
         while len(line) > width:
@@ -134,7 +134,7 @@ def _is_chain(graph):
 
 
 def summary_lines(model, line_length=None, positions=None, expand_nested=False, show_trainable=False, layer_range=None):
-    """The lines of the table and what stands below it."""
+    """The lines of the table and those below it."""
     options = {"connected": not _is_chain(model._graph), "show_trainable": show_trainable, "expand_nested": expand_nested}
     heads = ["Layer (type)", "Output Shape", "Param #"]
     heads += ["Connected to"] if options["connected"] else []

@@ -19,7 +19,7 @@ from tapedeck.keras.layers.base import Layer
 
 _Tensor = _engine.Tensor
 
-# The extents that stand for unknown ones: of the first axis, and of others, in the first run and the second; the next row where a
+# The extents used for unknown ones: of the first axis, and of others, in the first run and the second; the next row where a
 # layer refuses these, as a reshape to an even number of rows does, or a convolution that needs more.
 _EXTENTS = (((1, 64), (2, 128)), ((2, 64), (4, 128)), ((12, 240), (24, 480)))
 
@@ -116,7 +116,7 @@ class Described:
 
 
 class Node:
-    """A call of a layer: its arguments, in which KerasTensors stand, and what came of it."""
+    """A call of a layer: its arguments, which contain KerasTensors, and its results."""
 
     def __init__(self, layer, args, kwargs, outputs):
         self.layer, self.args, self.kwargs, self.outputs = layer, args, kwargs, outputs
@@ -157,7 +157,7 @@ def map_symbols(function, structure):
     return structure
 
 
-# ---- what comes of a call ----
+# ---- results of a call ----
 
 @contextlib.contextmanager
 def trial():
@@ -193,7 +193,7 @@ def _run_on_zeros(layer, args, kwargs, extents):
 
 
 def _merged(one, two):
-    """A KerasTensor of what two tensors have in common; what is no tensor stays."""
+    """A KerasTensor of what two tensors have in common; what is not a tensor stays."""
     if not isinstance(one, (_Tensor, _engine.Variable)):
         return one
     extents = [own if own == other else None for own, other in itertools.zip_longest(one.shape, two.shape)]
@@ -351,7 +351,7 @@ class OpLayer(Layer):
     def get_config(self):
         function = "getitem" if self.function is _getitem else getattr(getattr(self.function, "__self__", None), "op_name", None)
         if function is None:
-            raise NotImplementedError(f"OpLayer {self.name}: {self.function!r} is no op of the registry, so it cannot be saved")
+            raise NotImplementedError(f"OpLayer {self.name}: {self.function!r} is not an op of the registry, so it cannot be saved")
         return {"name": self.name, "function": function}
 
     @classmethod

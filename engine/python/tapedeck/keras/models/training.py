@@ -20,7 +20,7 @@ _NOT_COMPILED = "You must call `compile()` before using the model."
 
 
 class _Results(dict):
-    """{name: result} of metrics, computed when somebody reads it: most steps' are read by nobody."""
+    """{name: result} of metrics, computed when it is first read: those of most steps never are."""
 
     def __init__(self, metrics, compiled_metrics):
         super().__init__()
@@ -82,7 +82,7 @@ class Trainer:
 
     def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, weighted_metrics=None, run_eagerly=None,
                 steps_per_execution=None, jit_compile=None, **kwargs):
-        """Says how the model is trained.
+        """Configures the model for training.
 
         optimizer, loss, metrics: names or objects; of a model with several outputs loss, metrics and loss_weights may be lists in
         the outputs' order, or dicts by their names. metrics: 'accuracy' is the one that fits the shapes. weighted_metrics: metrics
@@ -156,7 +156,7 @@ class Trainer:
         return _defines(self, "train_step") or _defines(self, "test_step")
 
     def reset_metrics(self):
-        """Makes metrics forget the batches."""
+        """Resets the state of all metrics."""
         for metric in self.metrics:
             metric.reset_state()
 
@@ -420,7 +420,7 @@ def _flat(logs):
 
 
 def _numbers(logs):
-    """Logs with numbers of Python's in place of tensors."""
+    """Logs with Python numbers in place of tensors."""
     if not isinstance(logs, dict):
         raise ValueError(f"train_step and test_step return a dict of names and values; this one returned {type(logs).__name__}")
     return {name: compiled.number(value) for name, value in _flat(logs).items()}

@@ -19,7 +19,7 @@ from tapedeck.train.updates import as_float, dense, number_variable, SlotUpdater
 
 
 def _first(initializer):
-    """The first value that the name of an initializer stands for."""
+    """The initial value that the name of an initializer means."""
     return {"zeros": 0., "ones": 1.}[one_of(initializer, "initializer", ("zeros", "ones"))]
 
 
@@ -137,7 +137,7 @@ class Optimizer(SlotUpdater):
     # ---- variables ----
 
     def build(self, variables):
-        """Makes the slots of the variables; the first update does it where nobody did."""
+        """Makes the slots of the variables; otherwise the first update does."""
         self._known.update((id(variable), variable) for variable in variables)
         for variable in variables:
             self._create_slots(variable)

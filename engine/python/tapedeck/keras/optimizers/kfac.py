@@ -16,7 +16,7 @@ class KFAC(Factored, Optimizer):
 
     model: None for the one that is compiled with it; the arguments and the sources are those of tf.train.KFACOptimizer. Factors
     come of minimize(), compute_gradients() and fit(): apply() alone uses those that are there.
-    Errors: ValueError for other modes, for a loss that is no function, and without a model; TypeError for one that has no layers.
+    Errors: ValueError for other modes, for a loss that is not a function, and without a model; TypeError for one that has no layers.
     """
 
     _config_names = ("damping", "cov_ema_decay", "momentum", "norm_constraint", "inverse_update_interval", "estimation_mode",

@@ -28,7 +28,7 @@ def deserialize(config, custom_objects=None):
 
 @public("keras.optimizers.get")
 def get(identifier):
-    """An optimiser of itself, its name ("adam"), or what serialize() returned. ValueError for what is none."""
+    """An optimiser of itself, its name ("adam"), or what serialize() returned. ValueError for any other value."""
     if isinstance(identifier, Optimizer):
         return identifier
     if isinstance(identifier, str):

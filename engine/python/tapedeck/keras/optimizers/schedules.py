@@ -50,7 +50,7 @@ def _plain(value):
 
 @public("keras.optimizers.schedules.ExponentialDecay")
 class ExponentialDecay(_Schedule):
-    """initial_learning_rate·decay_rate^(step / decay_steps); the exponent is cut to a whole number with staircase. ValueError for
+    """initial_learning_rate·decay_rate^(step / decay_steps); the exponent is cut to an integer with staircase. ValueError for
     decay_steps that are not positive."""
 
     _names = "initial_learning_rate", "decay_steps", "decay_rate", "staircase"
@@ -67,7 +67,7 @@ class ExponentialDecay(_Schedule):
 
 @public("keras.optimizers.schedules.InverseTimeDecay")
 class InverseTimeDecay(_Schedule):
-    """initial_learning_rate / (1 + decay_rate·step / decay_steps); the quotient is cut to a whole number with staircase. ValueError
+    """initial_learning_rate / (1 + decay_rate·step / decay_steps); the quotient is cut to an integer with staircase. ValueError
     for decay_steps that are not positive."""
 
     _names = ExponentialDecay._names

@@ -1,4 +1,4 @@
-"""tf.keras' optimisers. The formulas stand with the ops of engine/optim. Arguments after `weight_decay` are Optimizer's."""
+"""tf.keras' optimisers. The formulas are documented with the ops of engine/optim. Arguments after `weight_decay` are Optimizer's."""
 import math
 
 from tapedeck._core.public import public

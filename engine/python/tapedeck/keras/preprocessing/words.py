@@ -27,7 +27,7 @@ class Tokenizer:
     number are in the order in which they come.
 
     num_words: only words below it are kept in sequences, None for all; filters, lower, split: text_to_word_sequence's;
-    char_level: whether each character is a word; oov_token: a word that stands for unknown ones, with the number 1; analyzer: a
+    char_level: whether each character is a word; oov_token: a word that replaces unknown ones, with the number 1; analyzer: a
     function of a text to its words, instead of these.
     """
 

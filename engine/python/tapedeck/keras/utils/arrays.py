@@ -14,7 +14,7 @@ from tapedeck._random import distributions as random_ops
 def to_categorical(x, num_classes=None):
     """Class numbers as rows of zeros with a 1 at the class.
 
-    x: whole numbers, any shape; a last axis of extent 1 is left out. num_classes: None for the largest number and 1.
+    x: integers, any shape; a last axis of extent 1 is left out. num_classes: None for the largest number and 1.
     Returns: float, the shape of x and num_classes: a tensor for a tensor, else a NumPy array. Errors: IndexError for a number
     beyond num_classes.
     """
@@ -49,7 +49,7 @@ def normalize(x, axis=-1, order=2):
 
 @public("keras.utils.set_random_seed")
 def set_random_seed(seed):
-    """Seeds Python's, NumPy's and this package's random numbers. ValueError for what is no whole number."""
+    """Seeds Python's, NumPy's and this package's random numbers. ValueError for a value that is not an integer."""
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
         raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
     random.seed(int(seed))

@@ -6,7 +6,7 @@ from tapedeck._core.public import below, public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
 
-# Where the package's own classes and functions stand, by what a config calls them.
+# Where the package's own classes and functions are defined, by their names in configs.
 _NAMESPACES = ("layers", "initializers", "regularizers", "constraints", "activations", "losses", "metrics", "optimizers", "models")
 
 

@@ -1,17 +1,14 @@
-#include "engine/record/breakpoints/log_text.h"
+#include "engine/protocol/conditions/log_text.h"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 
-namespace tapedeck {
+namespace tapedeck::protocol {
 namespace {
 
-using protocol::ConditionError;
-using protocol::Quantity;
-using protocol::Role;
-
-constexpr std::array<std::string_view, 5> names{"op", "record", "line", "hits", "shape"};
+constexpr std::array<std::string_view, 5> fact_names{"op", "record", "line", "hits", "shape"};
 
 bool of_outputs(const Quantity& quantity) {
   return quantity.target.role != Role::input;
@@ -19,19 +16,26 @@ bool of_outputs(const Quantity& quantity) {
 
 Quantity quantity_at(std::string_view text, std::size_t begin, std::size_t end) {
   try {
-    const Quantity quantity = protocol::parse_quantity(text.substr(begin, end - begin));
-    if (quantity.measure == protocol::Measure::shape || quantity.measure == protocol::Measure::dtype)
-      throw ConditionError(0, "This is no number.");
+    const Quantity quantity = parse_quantity(text.substr(begin, end - begin));
+    if (quantity.measure == Measure::shape || quantity.measure == Measure::dtype)
+      throw ConditionError(0, "This is not a number.");
     return quantity;
   } catch (const ConditionError& error) {
     throw ConditionError(begin + error.position, error.what());
   }
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
+}
+
+/// {loss}, {opp}: no quantity was meant, so that a list of functions alone says too little.
+bool is_a_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
+    return letter == '_' || std::isalnum(static_cast<unsigned char>(letter)) != 0;
+  });
 }
 
 }  // namespace
@@ -44,14 +48,18 @@ LogText LogText::line(std::string_view text) {
     if (open == text.size()) break;
     const std::size_t close = text.find('}', open);
     if (close == std::string_view::npos) throw ConditionError(open, "A closing brace is missing.");
-    const std::string_view inside = trimmed(text.substr(open + 1, close - open - 1));
-    if (std::find(names.begin(), names.end(), inside) != names.end())
+    const std::string_view inside = without_spaces(text.substr(open + 1, close - open - 1));
+    if (std::find(fact_names.begin(), fact_names.end(), inside) != fact_names.end())
       log.pieces_.emplace_back(Fact{std::string(inside)});
+    else if (is_a_word(inside))
+      throw ConditionError(open + 1, "A log line has no {" + std::string(inside) +
+                                         "}: it has {op}, {record}, {line}, {hits}, {shape} and quantities "
+                                         "of the op's tensors, such as {max(out)}.");
     else
       log.pieces_.emplace_back(quantity_at(text, open + 1, close));
     at = close + 1;
   }
-  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to be written.");
+  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to write.");
   return log;
 }
 
@@ -60,7 +68,7 @@ LogText LogText::point(std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::size_t begin = equals == std::string_view::npos ? 0 : equals + 1;
   log.pieces_.emplace_back(quantity_at(text, begin, text.size()));
-  log.curve_ = trimmed(equals == std::string_view::npos ? text : text.substr(0, equals));
+  log.curve_ = without_spaces(equals == std::string_view::npos ? text : text.substr(0, equals));
   if (log.curve_.empty()) throw ConditionError(0, "The curve has no name.");
   return log;
 }
@@ -86,10 +94,9 @@ std::string LogText::write(const LogFact& fact, const LogMeasure& measure) const
     if (const auto* literal = std::get_if<std::string>(&piece)) {
       text += *literal;
     } else if (const auto* name = std::get_if<Fact>(&piece)) {
-      text += fact(name->name).value_or("?");
+      text += fact(name->name);
     } else {
-      const std::optional<double> value = measure(std::get<Quantity>(piece));
-      text += value ? quantity_text(*value) : "?";
+      text += measure(std::get<Quantity>(piece));
     }
   }
   return text;
@@ -107,4 +114,4 @@ std::string count_text(std::uint64_t count) {
   return text;
 }
 
-}  // namespace tapedeck
+}  // namespace tapedeck::protocol

@@ -1,0 +1,174 @@
+#include "engine/graph/control.h"
+
+#include "engine/record/trace/source_location.h"
+#include "engine/tape/tape_state.h"
+
+namespace tapedeck::graph {
+namespace {
+
+GraphTracer& tracer_here(const char* what) {
+  auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
+  if (!tracer) fail<FailedPreconditionError>(what, ": no graph function is being traced on this thread");
+  return *tracer;
+}
+
+std::string text_of(const TensorSpec& spec) {
+  return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape);
+}
+
+/// " (line 7)", where the node that gives the result comes from a known line.
+std::string place_of(const Graph& graph, std::size_t result) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(graph.results[result].node)];
+  const std::uint32_t line = location_of(node.location).line;
+  return line == 0 ? std::string() : " (line " + std::to_string(line) + ")";
+}
+
+std::vector<TensorSpec> specs_of(std::span<const Tensor> tensors) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor& tensor : tensors) specs.push_back({tensor.dtype(), tensor.shape()});
+  return specs;
+}
+
+void check_predicate(const char* what, const char* argument, DType dtype, const Shape& shape) {
+  if (dtype != DType::bool_ || shape.rank() != 0)
+    fail<InvalidArgumentError>(what, ": ", argument, " is ", dtype_name(dtype), " ", to_string(shape),
+                               "; needs a scalar bool");
+}
+
+void check_branches(const Graph& one, const Graph& other) {
+  if (one.results.size() != other.results.size())
+    fail<InvalidArgumentError>("cond: true_fn returns ", one.results.size(), " tensors, false_fn ",
+                               other.results.size());
+  for (std::size_t i = 0; i < one.results.size(); ++i) {
+    const TensorSpec &a = one.spec(one.results[i]), &b = other.spec(other.results[i]);
+    if (a.dtype != b.dtype || a.shape != b.shape)
+      fail<InvalidArgumentError>("cond: result ", i, " of true_fn is ", text_of(a), place_of(one, i),
+                                 ", that of false_fn ", text_of(b), place_of(other, i));
+  }
+}
+
+/// Whether a gradient may flow from some result back to each parameter.
+std::vector<bool> differentiable_parameters(const Graph& graph);
+
+/// The same for a node's inputs.
+std::vector<bool> differentiable_inputs(const Node& node) {
+  if (node.kind == NodeKind::op)
+    return std::vector<bool>(node.inputs.size(), node.op->vjp && !node.op->stops_gradient);
+  if (node.kind == NodeKind::gradient) return std::vector<bool>(node.inputs.size(), true);
+  std::vector<bool> all(node.inputs.size());
+  const auto add = [&](const Graph& graph, std::size_t first_captured) {
+    const std::vector<bool> own = differentiable_parameters(graph);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::size_t input = i < graph.arguments ? i : first_captured + i - graph.arguments;
+      if (own[i]) all[input] = true;
+    }
+  };
+  if (node.kind == NodeKind::branch) {
+    add(*node.graphs[0], 1);
+    add(*node.graphs[1], 1 + node.graphs[0]->captured.size());
+  } else if (node.kind == NodeKind::loop) {
+    add(*node.graphs[1], node.graphs[1]->arguments + node.graphs[0]->captured.size());
+    for (std::size_t i = 0; i < node.graphs[1]->arguments; ++i) all[i] = true;  // the loop may not run at all
+  }
+  return all;
+}
+
+std::vector<bool> differentiable_parameters(const Graph& graph) {
+  std::vector<bool> flows(graph.nodes.size());
+  for (const Value result : graph.results)
+    if (has_gradients(graph.spec(result).dtype)) flows[static_cast<std::size_t>(result.node)] = true;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    if (!flows[i]) continue;
+    const std::vector<bool> through = differentiable_inputs(graph.nodes[i]);
+    for (std::size_t input = 0; input < through.size(); ++input)
+      if (through[input] && has_gradients(graph.spec(graph.nodes[i].inputs[input]).dtype))
+        flows[static_cast<std::size_t>(graph.nodes[i].inputs[input].node)] = true;
+  }
+  flows.resize(graph.arguments + graph.captured.size());
+  return flows;
+}
+
+/// Puts a call on the tapes of this thread whose VJP is not known before the graph runs. Playing it here only
+/// says which gradients there are: `through` names the inputs that get one. They depend on inputs and
+/// cotangents, and have gradients themselves.
+void put_on_tapes(const char* name, std::span<const Tensor> inputs, const std::vector<bool>& through,
+                  std::span<const Tensor> results) {
+  if (!tapedeck::detail::recording_tape(inputs)) return;
+  const auto vjp = [name, through,
+                    inputs = Tensors(inputs.begin(), inputs.end())](std::span<const Tensor> cotangents) {
+    Tensors gradients, read = inputs, given;
+    for (const Tensor& cotangent : cotangents)
+      if (cotangent) read.push_back(cotangent);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool wanted = through[i] && has_gradients(inputs[i].dtype());
+      gradients.push_back(wanted ? Tensor::symbolic(inputs[i].dtype(), inputs[i].shape()) : Tensor());
+      if (wanted) given.push_back(gradients.back());
+    }
+    put_on_tapes(name, read, std::vector<bool>(read.size(), true), given);
+    return gradients;
+  };
+  static const Attributes none;
+  auto call = std::make_shared<const tapedeck::detail::CustomCall>(tapedeck::detail::CustomCall{name, vjp});
+  tapedeck::detail::TapeStack::if_any()->write({nullptr, std::move(call), inputs, none, results, 0});
+}
+
+Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<const Tensor> inputs) {
+  const Node kept = node;
+  Tensors results = tracer.add_control(std::move(node), inputs);
+  Node with_inputs = kept;
+  with_inputs.inputs.resize(inputs.size());
+  put_on_tapes(name, inputs, differentiable_inputs(with_inputs), results);
+  return results;
+}
+
+}  // namespace
+
+Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
+               const std::function<Tensors()>& if_false) {
+  GraphTracer& tracer = tracer_here("cond");
+  check_predicate("cond", "pred", predicate.dtype(), predicate.shape());
+  const auto traced = [](const char* name, const std::function<Tensors()>& function) {
+    return std::make_shared<const Graph>(
+        trace(name, {}, [&](std::span<const Tensor>) { return function(); }));
+  };
+  Node node;
+  node.kind = NodeKind::branch;
+  node.graphs = {traced("true_fn", if_true), traced("false_fn", if_false)};
+  check_branches(*node.graphs[0], *node.graphs[1]);
+  for (const Value result : node.graphs[0]->results) node.results.push_back(node.graphs[0]->spec(result));
+  Tensors inputs{predicate};
+  for (const auto& graph : node.graphs)
+    inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
+  return finished(tracer, "cond", std::move(node), inputs);
+}
+
+Tensors loop(std::span<const Tensor> variables,
+             const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body) {
+  GraphTracer& tracer = tracer_here("while_loop");
+  const std::vector<TensorSpec> specs = specs_of(variables);
+  Node node;
+  node.kind = NodeKind::loop;
+  node.graphs = {
+      std::make_shared<const Graph>(
+          trace("cond", specs, [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
+      std::make_shared<const Graph>(trace("body", specs, body))};
+  const Graph &holds = *node.graphs[0], &next = *node.graphs[1];
+  check_predicate("while_loop", "cond's result", holds.spec(holds.results[0]).dtype,
+                  holds.spec(holds.results[0]).shape);
+  if (next.results.size() != specs.size())
+    fail<InvalidArgumentError>("while_loop: body returns ", next.results.size(), " tensors; there are ",
+                               specs.size(), " loop variables");
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const TensorSpec& after = next.spec(next.results[i]);
+    if (after.dtype != specs[i].dtype || after.shape != specs[i].shape)
+      fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", text_of(specs[i]),
+                                 ", and body makes it ", text_of(after), place_of(next, i));
+    node.results.push_back(specs[i]);
+  }
+  Tensors inputs(variables.begin(), variables.end());
+  for (const auto& graph : node.graphs)
+    inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
+  return finished(tracer, "while_loop", std::move(node), inputs);
+}
+
+}  // namespace tapedeck::graph

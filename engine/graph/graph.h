@@ -1,0 +1,104 @@
+// A function as data: nodes in the order in which they run.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/ops/core/op.h"
+#include "engine/tape/tape.h"
+
+namespace tapedeck::graph {
+
+/// A result of a node.
+struct Value {
+  std::int32_t node = -1;
+  std::int32_t result = 0;
+  auto operator<=>(const Value&) const = default;
+};
+
+enum class NodeKind : std::uint8_t {
+  parameter,  ///< an argument of the function, or a tensor of the function around it
+  constant,   ///< a tensor that existed before the function was traced
+  read,       ///< a variable's value at this point
+  assign,     ///< gives a variable a value; has no results
+  op,         ///< a call of a registry row
+  branch,     ///< runs graphs[0] where its first input is true, else graphs[1]
+  loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
+  // Tapes that the function makes and plays, where their gradients depend on what runs (control.h):
+  tape_start,
+  tape_stop,
+  tape_watch,  ///< of its input, or of `variable`
+  gradient  ///< of `targets` inputs, weighted by those behind them, with respect to the rest and to variables
+};
+
+struct Graph;
+
+/// What a node has to do with one of its graph's tapes.
+struct TapeUse {
+  std::int32_t tape = -1;                ///< number of the tape in this graph
+  bool persistent = false;               ///< tape_start
+  bool watch_accessed_variables = true;  ///< tape_start
+  // gradient:
+  std::int32_t targets = 0;                      ///< so many inputs
+  std::vector<bool> weighted;                    ///< for each target: whether an input is its output gradient
+  std::vector<std::optional<Variable>> sources;  ///< for each source: a variable, or nothing for an input
+  Unconnected unconnected = Unconnected::none;
+  bool with_rows = false;
+  /// What of the gradients the results are, in their order: of a source the gradient, or its rows' values and
+  /// indices.
+  enum class Part : std::uint8_t { whole, values, indices };
+  std::vector<std::pair<std::int32_t, Part>> parts;
+};
+
+struct Node {
+  NodeKind kind = NodeKind::op;
+  const OpDef* op = nullptr;  ///< of an op; else nullptr
+  Attributes attributes;
+  boost::container::small_vector<Value, 4> inputs;
+  TensorSpecs results;
+  Tensor constant;                   ///< of a constant; else undefined
+  std::optional<Variable> variable;  ///< of a read and an assignment
+  std::string name;                  ///< of a parameter
+  /// Of a branch and a loop. They take what they captured behind their arguments, as inputs of the node: a
+  /// branch's graphs take those alone; a loop's take its variables first.
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  std::shared_ptr<const TapeUse> tape;  ///< of the kinds that use one
+  /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
+  bool draws = false;
+  std::optional<Device> device;  ///< of the innermost `tf.device` around the call
+  std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
+  std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
+};
+
+/// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and
+/// assignments, reads and random ops are in the program's order.
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;  ///< the parameters come first, in the order of the arguments
+  std::vector<Value> results;
+  std::size_t arguments = 0;     ///< parameters that the caller passes
+  std::vector<Tensor> captured;  ///< what the others are: symbolic tensors of the function around this one
+
+  const TensorSpec& spec(Value value) const {
+    return nodes[static_cast<std::size_t>(value.node)].results[static_cast<std::size_t>(value.result)];
+  }
+  /// How the graph reads, a line a node, attributes at their defaults left out:
+  ///     f(x: float32 (2, 3)) -> %2
+  ///     %1 = constant float32 (3, 4)
+  ///     %2 = matmul(x, %1)
+  std::string text() const;
+};
+
+/// Whether running the node does more than give its results: it may not be left out, moved or merged.
+bool has_effect(const Node& node);
+
+/// Whether some node uses a tape that records while the graph runs; what runs between such nodes may not be
+/// merged or moved.
+bool uses_tapes(const Graph& graph);
+
+}  // namespace tapedeck::graph

@@ -1,0 +1,58 @@
+#include <bit>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "engine/graph/passes/passes.h"
+
+namespace tapedeck::graph {
+namespace {
+
+/// An attribute as text that tells every two values apart: 0.0 from -0.0, and one NaN from another.
+std::string exact(const Attribute& attribute) {
+  std::string text = std::to_string(attribute.index()) + ":";
+  if (const auto* real = std::get_if<double>(&attribute))
+    return text + std::to_string(std::bit_cast<std::uint64_t>(*real));
+  return text + to_string(attribute);
+}
+
+using Key = std::tuple<int, std::string, std::vector<Value>, std::string>;
+
+/// Nodes of equal keys give the same results.
+Key key_of(const Node& node) {
+  std::string attributes;
+  for (std::size_t i = 0; i < node.attributes.size(); ++i) {
+    const std::string text = exact(node.attributes[i]);
+    attributes += std::to_string(text.size()) + "," + text;
+  }
+  return {node.op->index,
+          std::move(attributes),
+          {node.inputs.begin(), node.inputs.end()},
+          node.device ? to_string(*node.device) : std::string()};
+}
+
+}  // namespace
+
+Passed merge_common(const Graph& graph) {
+  if (uses_tapes(graph)) return {graph, {}};
+  std::vector<std::int32_t> into(graph.nodes.size());
+  std::iota(into.begin(), into.end(), 0);
+  std::vector<bool> stays(graph.nodes.size(), true);
+  std::map<Key, std::int32_t> seen;
+  Passed passed;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node node = graph.nodes[i];
+    if (node.kind != NodeKind::op || has_effect(node)) continue;
+    for (Value& input : node.inputs) input.node = into[static_cast<std::size_t>(input.node)];
+    const auto number = static_cast<std::int32_t>(i);
+    const auto [first, is_new] = seen.emplace(key_of(node), number);
+    if (is_new) continue;
+    into[i] = first->second;
+    stays[i] = false;
+    passed.changes.push_back({ChangeKind::merged, number, first->second});
+  }
+  passed.graph = rebuilt(graph, stays, into);
+  return passed;
+}
+
+}  // namespace tapedeck::graph

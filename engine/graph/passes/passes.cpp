@@ -1,0 +1,34 @@
+#include "engine/graph/passes/passes.h"
+
+namespace tapedeck::graph {
+
+Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
+              const std::vector<std::int32_t>& merged_into) {
+  Graph result;
+  result.name = graph.name;
+  result.arguments = graph.arguments;
+  result.captured = graph.captured;
+  std::vector<std::int32_t> numbers(graph.nodes.size(), -1);
+  const auto moved = [&](Value value) {
+    const std::int32_t kept = merged_into[static_cast<std::size_t>(value.node)];
+    return Value{numbers[static_cast<std::size_t>(kept)], value.result};
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!stays[i]) continue;
+    numbers[i] = static_cast<std::int32_t>(result.nodes.size());
+    result.nodes.push_back(graph.nodes[i]);
+    for (Value& input : result.nodes.back().inputs) input = moved(input);
+  }
+  for (const Value value : graph.results) result.results.push_back(moved(value));
+  return result;
+}
+
+std::vector<NamedPassed> run_passes(const Graph& graph) {
+  std::vector<NamedPassed> all;
+  all.push_back({"constant folding", fold_constants(graph)});
+  all.push_back({"common subexpressions", merge_common(all.back().passed.graph)});
+  all.push_back({"dead code", drop_dead(all.back().passed.graph)});
+  return all;
+}
+
+}  // namespace tapedeck::graph

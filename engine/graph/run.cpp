@@ -1,0 +1,219 @@
+#include "engine/graph/run.h"
+
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/ops/core/tracer.h"
+#include "engine/ops/random/random_state.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/tensor/error.h"
+#include "engine/tensor/interrupt.h"
+
+namespace tapedeck::graph {
+namespace {
+
+/// Somebody wants to see each op, or the ways of run_op differ from the plain one.
+bool needs_run_op() {
+  const detail::ThreadState& thread = detail::thread_state;
+  return current_observer() || thread.detours != 0 || (thread.recording != 0 && thread.quiet == 0) ||
+         gpu_count() > 0;
+}
+
+/// The attributes of this run: a random op goes on in its sequence.
+Attributes drawn(const Node& node, std::span<const Tensor> inputs) {
+  std::vector<Attribute> values;
+  for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
+  resolve_random(*node.op, values, inputs);
+  return Attributes(std::move(values));
+}
+
+}  // namespace
+
+Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(graph_.nodes.size()) {
+  for (const Node& node : graph_.nodes) {
+    nested_.emplace_back();
+    for (const auto& inner : node.graphs) nested_.back().emplace_back(*inner);
+    first_slots_.push_back(slots_);
+    slots_ += node.results.size();
+  }
+  const auto slot_of = [&](Value value) {
+    return first_slots_[static_cast<std::size_t>(value.node)] + static_cast<std::size_t>(value.result);
+  };
+  constexpr std::size_t never = SIZE_MAX;
+  std::vector<std::size_t> last(slots_, never);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    // A result that nothing reads goes at once.
+    for (std::size_t result = 0; result < graph_.nodes[i].results.size(); ++result)
+      last[first_slots_[i] + result] = i;
+    for (const Value input : graph_.nodes[i].inputs) last[slot_of(input)] = i;
+  }
+  for (const Value result : graph_.results) last[slot_of(result)] = never;
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    if (last[slot] != never) last_read_by_[last[slot]].push_back(slot);
+}
+
+void Executable::check(std::span<const Tensor> arguments) const {
+  const std::size_t wanted = graph_.arguments + graph_.captured.size();
+  if (arguments.size() != wanted)
+    fail<InvalidArgumentError>(graph_.name, ": takes ", wanted, " tensors, got ", arguments.size());
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const Node& parameter = graph_.nodes[i];
+    const TensorSpec& spec = parameter.results[0];
+    if (!arguments[i]) fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is undefined");
+    if (arguments[i].is_symbolic() && !current_tracer())
+      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name,
+                                 " belongs to the trace of a graph function, which has ended");
+    if (arguments[i].dtype() != spec.dtype || arguments[i].shape() != spec.shape)
+      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", dtype_name(arguments[i].dtype()),
+                                 " ", to_string(arguments[i].shape()), "; it was traced for ",
+                                 dtype_name(spec.dtype), " ", to_string(spec.shape));
+  }
+}
+
+/// What lasts as long as one run.
+struct Executable::Run {
+  std::vector<std::unique_ptr<Tape>> tapes;
+
+  Tape& tape(const TapeUse& use) {
+    const auto number = static_cast<std::size_t>(use.tape);
+    if (tapes.size() <= number) tapes.resize(number + 1);
+    if (!tapes[number]) tapes[number] = std::make_unique<Tape>(use.persistent, use.watch_accessed_variables);
+    return *tapes[number];
+  }
+};
+
+namespace {
+
+Tensors run_op_node(const Node& node, std::span<const Tensor> inputs) {
+  const Attributes& attributes = node.draws ? drawn(node, inputs) : node.attributes;
+  if (!needs_run_op())
+    return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
+  if (!node.device) return run_op(*node.op, inputs, attributes);
+  const DeviceScope device(node.device);
+  return run_op(*node.op, inputs, attributes);
+}
+
+Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs) {
+  const TapeUse& use = *node.tape;
+  const auto count = static_cast<std::size_t>(use.targets);
+  const std::span<const Tensor> targets = inputs.first(count);
+  Tensors weights(count);
+  std::size_t next = count;
+  for (std::size_t i = 0; i < count; ++i)
+    if (use.weighted[i]) weights[i] = inputs[next++];
+  std::vector<Tape::Source> sources;
+  for (const auto& variable : use.sources)
+    sources.push_back(variable ? Tape::Source{{}, variable} : Tape::Source{inputs[next++], {}});
+  std::vector<Tape::RowGradient> rows(sources.size());
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
+  const Tensors gradients = use.with_rows ? tape.gradient(targets, sources, weights, use.unconnected, rows)
+                                          : tape.gradient(targets, sources, weights, use.unconnected);
+  Tensors results;
+  for (std::size_t i = 0; i < use.parts.size(); ++i) {
+    const auto& [source, part] = use.parts[i];
+    const auto at = static_cast<std::size_t>(source);
+    Tensor found = part == TapeUse::Part::whole    ? gradients[at]
+                   : part == TapeUse::Part::values ? rows[at].values
+                                                   : rows[at].indices;
+    // Connected as far as the trace could see; what ran did not use it.
+    if (!found) found = ops::zeros(node.results[i].shape, node.results[i].dtype);
+    results.push_back(std::move(found));
+  }
+  return results;
+}
+
+}  // namespace
+
+Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> inputs) const {
+  const std::vector<Executable>& graphs = nested_[number];
+  const bool is_true = inputs[0].item() != 0;
+  const std::size_t first = is_true ? 1 : 1 + graphs[0].graph().captured.size();
+  const Executable& taken = graphs[is_true ? 0 : 1];
+  return taken(inputs.subspan(first, taken.graph().captured.size()));
+}
+
+Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
+  const Executable &condition = nested_[number][0], &body = nested_[number][1];
+  const std::size_t count = body.graph().arguments;
+  const std::size_t first_of_body = count + condition.graph().captured.size();
+  Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
+  const auto with_captured = [&](std::span<const Tensor> captured) {
+    Tensors all = variables;
+    all.insert(all.end(), captured.begin(), captured.end());
+    return all;
+  };
+  while (condition(with_captured(inputs.subspan(count, first_of_body - count)))[0].item() != 0) {
+    check_interrupt();
+    variables = body(with_captured(inputs.subspan(first_of_body)));
+  }
+  return variables;
+}
+
+Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const {
+  const Node& node = graph_.nodes[number];
+  switch (node.kind) {
+    case NodeKind::parameter:
+      break;  // given
+    case NodeKind::constant:
+      return Tensors(1, node.constant);
+    case NodeKind::read:
+      return Tensors(1, node.variable->read());
+    case NodeKind::assign: {
+      const LocationScope location(node.location);
+      Variable(*node.variable).assign(inputs[0]);
+      break;
+    }
+    case NodeKind::op:
+      return run_op_node(node, inputs);
+    case NodeKind::branch:
+      return run_branch(number, inputs);
+    case NodeKind::loop:
+      return run_loop(number, inputs);
+    case NodeKind::tape_start:
+      run.tape(*node.tape).start();
+      break;
+    case NodeKind::tape_stop:
+      run.tape(*node.tape).stop();
+      break;
+    case NodeKind::tape_watch:
+      if (node.variable)
+        run.tape(*node.tape).watch(*node.variable);
+      else
+        run.tape(*node.tape).watch(inputs[0]);
+      break;
+    case NodeKind::gradient:
+      return gradient_of(run.tape(*node.tape), node, inputs);
+  }
+  return {};
+}
+
+Tensors Executable::operator()(std::span<const Tensor> arguments) const {
+  check(arguments);
+  Run run;
+  std::vector<Tensor> values(slots_);
+  for (std::size_t i = 0; i < arguments.size(); ++i) values[first_slots_[i]] = arguments[i];
+  Tensors inputs;
+  for (std::size_t i = arguments.size(); i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    inputs.clear();
+    for (const Value input : node.inputs)
+      inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] +
+                              static_cast<std::size_t>(input.result)]);
+    Tensors results = run_node(i, inputs, run);
+    for (std::size_t result = 0; result < results.size(); ++result)
+      values[first_slots_[i] + result] = std::move(results[result]);
+    for (const std::size_t slot : last_read_by_[i]) values[slot] = {};
+  }
+  Tensors results;
+  for (const Value result : graph_.results)
+    results.push_back(values[first_slots_[static_cast<std::size_t>(result.node)] +
+                             static_cast<std::size_t>(result.result)]);
+  return results;
+}
+
+}  // namespace tapedeck::graph

@@ -1,0 +1,319 @@
+#include "engine/graph/tracer.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/graph/passes/passes.h"
+#include "engine/ops/core/placement.h"
+#include "engine/ops/random/random_state.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+
+namespace tapedeck::graph {
+namespace {
+
+/// Of a random op that takes its place from a sequence: without the place that it had while it was traced.
+Attributes without_place(const OpDef& op, const Attributes& attributes) {
+  std::vector<Attribute> values;
+  for (std::size_t i = 0; i < attributes.size(); ++i) values.push_back(attributes[i]);
+  values[op.place_of("key")] = std::monostate{};
+  values[op.place_of("counter")] = std::monostate{};
+  return Attributes(std::move(values));
+}
+
+bool is_drawn_when_run(const OpContext& context) {
+  const auto counter = context.op.find_place("counter");
+  return counter && context.attributes[*counter] == Attribute(drawn_when_run);
+}
+
+std::string described(const Tensor& tensor) {
+  return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + to_string(tensor.shape());
+}
+
+}  // namespace
+
+GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around) {
+  graph_.name = std::move(name);
+}
+
+Tensor GraphTracer::parameter(const std::string& name, const TensorSpec& spec) {
+  Node node;
+  node.kind = NodeKind::parameter;
+  node.name = name;
+  node.results.push_back(spec);
+  ++graph_.arguments;
+  return results_of(add(std::move(node), {}))[0];
+}
+
+std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
+  const std::string_view what = node.op ? std::string_view(node.op->name) : std::string_view(graph_.name);
+  for (const Tensor& input : inputs) node.inputs.push_back(value_of(input, what));
+  node.location = capture_location();
+  node.scope = current_scope();
+  node.device = device_scope();
+  graph_.nodes.push_back(std::move(node));
+  return static_cast<std::int32_t>(graph_.nodes.size()) - 1;
+}
+
+Tensors GraphTracer::results_of(std::int32_t node) {
+  Tensors results;
+  const TensorSpecs specs = graph_.nodes[static_cast<std::size_t>(node)].results;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    results.push_back(Tensor::symbolic(specs[i].dtype, specs[i].shape));
+    values_[results[i].id()] = {node, static_cast<std::int32_t>(i)};
+  }
+  return results;
+}
+
+bool GraphTracer::knows(const Tensor& tensor) const {
+  return values_.contains(tensor.id()) || (around_ && around_->knows(tensor));
+}
+
+Value GraphTracer::value_of(const Tensor& tensor, std::string_view what) {
+  if (const auto known = values_.find(tensor.id()); known != values_.end()) return known->second;
+  return tensor.is_symbolic() ? captured(tensor, what) : constant_of(tensor);
+}
+
+Value GraphTracer::constant_of(const Tensor& tensor) {
+  Node node;
+  node.kind = NodeKind::constant;
+  node.constant = tensor;
+  node.results.push_back({tensor.dtype(), tensor.shape()});
+  return values_[tensor.id()] = {add(std::move(node), {}), 0};
+}
+
+Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
+  if (guessing_ && !(around_ && around_->knows(tensor))) return {};
+  if (!around_ || !around_->knows(tensor))
+    fail<InvalidArgumentError>(
+        what, ": a ", described(tensor),
+        " belongs to the trace of another graph function, which has ended; return it from that function "
+        "to use it outside");
+  Node node;
+  node.kind = NodeKind::parameter;
+  node.name = "captured" + std::to_string(captures_.size());
+  node.results.push_back({tensor.dtype(), tensor.shape()});
+  captures_.push_back(std::move(node));
+  graph_.captured.push_back(tensor);
+  // Its number is known when the number of arguments is: finish() puts it there.
+  return values_[tensor.id()] = {-1 - static_cast<std::int32_t>(captures_.size()), 0};
+}
+
+Tensors GraphTracer::call(const OpContext& context) {
+  if (context.op.shape_of_values)
+    fail<UnimplementedError>(
+        context.op.name,
+        ": the shape of its result depends on values, which a graph function does not have "
+        "while it is traced");
+  Node node;
+  node.kind = NodeKind::op;
+  node.op = &context.op;
+  node.draws = is_drawn_when_run(context);
+  node.attributes = node.draws ? without_place(context.op, context.attributes) : context.attributes;
+  node.results.assign(context.outputs.begin(), context.outputs.end());
+  return results_of(add(std::move(node), context.inputs));
+}
+
+Tensor GraphTracer::read(const Variable& variable) {
+  if (const auto known = variables_.find(variable.id()); known != variables_.end()) return known->second;
+  Node node;
+  node.kind = NodeKind::read;
+  node.variable = variable;
+  node.results.push_back({variable.dtype(), variable.shape()});
+  return variables_[variable.id()] = results_of(add(std::move(node), {}))[0];
+}
+
+void GraphTracer::assign(const Variable& variable, const Tensor& value) {
+  Node node;
+  node.kind = NodeKind::assign;
+  node.variable = variable;
+  add(std::move(node), {&value, 1});
+  // What reads it now reads a tensor of its own: no gradient flows from there to what was assigned.
+  variables_.erase(variable.id());
+}
+
+Tensors GraphTracer::add_control(Node node, std::span<const Tensor> inputs) {
+  Tensors results = results_of(add(std::move(node), inputs));
+  variables_.clear();  // it may have assigned to any
+  return results;
+}
+
+void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
+                                std::span<const Tensor> inputs) {
+  Node node;
+  node.kind = kind;
+  node.tape = std::make_shared<const TapeUse>(std::move(use));
+  node.variable = std::move(variable);
+  add(std::move(node), inputs);
+}
+
+std::int32_t GraphTracer::tape_of(std::uint64_t id, const char* what) const {
+  for (std::size_t i = tapes_.size(); i-- > 0;)
+    if (tapes_[i].id == id) return static_cast<std::int32_t>(i);
+  fail<FailedPreconditionError>(what,
+                                ": the tape was started outside of the graph function that is being traced");
+}
+
+void GraphTracer::tape_started(std::uint64_t tape, bool persistent, bool watch_accessed_variables) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = static_cast<std::int32_t>(tapes_.size());
+  use.persistent = persistent;
+  use.watch_accessed_variables = watch_accessed_variables;
+  tapes_.push_back({tape, graph_.nodes.size(), false});
+  add_tape_node(NodeKind::tape_start, std::move(use), {}, {});
+}
+
+void GraphTracer::tape_stopped(std::uint64_t tape) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "stop");
+  add_tape_node(NodeKind::tape_stop, std::move(use), {}, {});
+}
+
+void GraphTracer::tape_watches(std::uint64_t tape, const Tensor& tensor) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "watch");
+  add_tape_node(NodeKind::tape_watch, std::move(use), {}, {&tensor, 1});
+}
+
+void GraphTracer::tape_watches(std::uint64_t tape, const Variable& variable) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "watch");
+  add_tape_node(NodeKind::tape_watch, std::move(use), variable, {});
+}
+
+/// Whether what is on the tape is known only when the graph runs.
+bool GraphTracer::runs_decide_since(std::int32_t tape) const {
+  const auto first =
+      graph_.nodes.begin() + static_cast<std::ptrdiff_t>(tapes_[static_cast<std::size_t>(tape)].first_node);
+  return std::any_of(first, graph_.nodes.end(), [](const Node& node) {
+    return node.kind == NodeKind::branch || node.kind == NodeKind::loop || node.kind == NodeKind::gradient;
+  });
+}
+
+Tensors GraphTracer::gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
+  if (guessing_) return play();
+  return runs_decide_since(tape_of(call.tape, "gradient")) ? gradient_of_runs(call, play) : play();
+}
+
+/// The tape is played here to see which gradients there are and of which shapes. What that added to the graph
+/// goes again: each run plays the tape anew.
+Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
+  const std::size_t first = graph_.nodes.size(), first_capture = captures_.size();
+  guessing_ = true;
+  Tensors gradients;
+  try {
+    gradients = play();
+  } catch (...) {
+    guessing_ = false;
+    throw;
+  }
+  guessing_ = false;
+  drop_nodes_from(first, first_capture);
+
+  TapeUse use;
+  use.tape = tape_of(call.tape, "gradient");
+  use.targets = static_cast<std::int32_t>(call.targets.size());
+  use.unconnected = call.unconnected;
+  use.with_rows = call.rows != nullptr;
+  Tensors inputs(call.targets.begin(), call.targets.end());
+  for (std::size_t i = 0; i < call.targets.size(); ++i) {
+    use.weighted.push_back(i < call.output_gradients.size() && call.output_gradients[i]);
+    if (use.weighted.back()) inputs.push_back(call.output_gradients[i]);
+  }
+  for (const Tape::Source& source : call.sources) {
+    use.sources.push_back(source.variable);
+    if (!source.variable) inputs.push_back(source.tensor);
+  }
+  Node node;
+  node.kind = NodeKind::gradient;
+  Tensors parts;
+  const auto add_part = [&](std::size_t source, TapeUse::Part part, const Tensor& tensor) {
+    use.parts.emplace_back(static_cast<std::int32_t>(source), part);
+    node.results.push_back({tensor.dtype(), tensor.shape()});
+    parts.push_back(tensor);
+  };
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i]) add_part(i, TapeUse::Part::whole, gradients[i]);
+    if (!call.rows || !(*call.rows)[i].values) continue;
+    add_part(i, TapeUse::Part::values, (*call.rows)[i].values);
+    add_part(i, TapeUse::Part::indices, (*call.rows)[i].indices);
+  }
+  const std::vector<std::pair<std::int32_t, TapeUse::Part>> places = use.parts;
+  tapes_[static_cast<std::size_t>(use.tape)].played_by_runs = true;
+  node.tape = std::make_shared<const TapeUse>(std::move(use));
+  Tensors results = results_of(add(std::move(node), inputs));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto source = static_cast<std::size_t>(places[i].first);
+    // Tapes around this one, which are played to see what is connected, know the tensor of the trial.
+    values_[parts[i].id()] = values_[results[i].id()];
+    Tensor& place = places[i].second == TapeUse::Part::whole    ? gradients[source]
+                    : places[i].second == TapeUse::Part::values ? (*call.rows)[source].values
+                                                                : (*call.rows)[source].indices;
+    place = parts[i];
+  }
+  return gradients;
+}
+
+void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) {
+  graph_.nodes.resize(first);
+  captures_.resize(first_capture);
+  graph_.captured.resize(first_capture);
+  const auto is_gone = [&](Value value) {
+    return value.node >= static_cast<std::int32_t>(first) ||
+           value.node < -1 - static_cast<std::int32_t>(first_capture);
+  };
+  std::erase_if(values_, [&](const auto& entry) { return is_gone(entry.second); });
+  std::erase_if(variables_, [&](const auto& entry) { return !values_.contains(entry.second.id()); });
+}
+
+/// Those that were played while they were traced have no part in a run.
+void GraphTracer::drop_unused_tapes() {
+  std::vector<bool> stays;
+  for (const Node& node : graph_.nodes)
+    stays.push_back(!node.tape || tapes_[static_cast<std::size_t>(node.tape->tape)].played_by_runs);
+  std::vector<std::int32_t> itself(graph_.nodes.size());
+  std::iota(itself.begin(), itself.end(), 0);
+  if (std::find(stays.begin(), stays.end(), false) != stays.end()) graph_ = rebuilt(graph_, stays, itself);
+}
+
+Graph GraphTracer::finish(std::span<const Tensor> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) fail<InvalidArgumentError>(graph_.name, ": result ", i, " is undefined");
+    graph_.results.push_back(value_of(results[i], graph_.name));
+  }
+  const auto arguments = static_cast<std::int32_t>(graph_.arguments);
+  const auto count = static_cast<std::int32_t>(captures_.size());
+  const auto moved = [&](Value& value) {
+    if (value.node < -1)
+      value.node = arguments - value.node - 2;
+    else if (value.node >= arguments)
+      value.node += count;
+  };
+  for (Node& node : graph_.nodes)
+    for (Value& input : node.inputs) moved(input);
+  for (Value& result : graph_.results) moved(result);
+  graph_.nodes.insert(graph_.nodes.begin() + arguments, captures_.begin(), captures_.end());
+  drop_unused_tapes();
+  return std::move(graph_);
+}
+
+Graph trace(const std::string& name, std::span<const TensorSpec> arguments,
+            const std::function<Tensors(std::span<const Tensor>)>& function) {
+  GraphTracer tracer(name, dynamic_cast<GraphTracer*>(current_tracer()));
+  Tensors parameters;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    parameters.push_back(tracer.parameter("x" + std::to_string(i), arguments[i]));
+  Tensors results;
+  {
+    const StopRecording stopped;  // tapes that are active now see the calls of the function, not its trace
+    const TracerScope scope(&tracer);
+    results = function(parameters);
+  }
+  return tracer.finish(results);
+}
+
+}  // namespace tapedeck::graph

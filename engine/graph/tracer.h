@@ -1,0 +1,80 @@
+// Makes a graph of what a thread calls.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/tape/tape_tracer.h"
+
+namespace tapedeck::graph {
+
+/// Used on one thread, between a TracerScope's begin and end:
+///     GraphTracer tracer("f");
+///     const Tensor x = tracer.parameter("x", {DType::float32, {2, 3}});
+///     {
+///       const TracerScope scope(&tracer);
+///       results = the function's, of x
+///     }
+///     const Graph graph = tracer.finish(results);
+class GraphTracer final : public TapeTracer {
+ public:
+  /// `around`: the tracer of the function that this one is called in; its symbolic tensors may be used here,
+  /// as captured parameters.
+  explicit GraphTracer(std::string name, GraphTracer* around = nullptr);
+
+  /// The next argument, as the function sees it. To be called before the function's first op.
+  Tensor parameter(const std::string& name, const TensorSpec& spec);
+  /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
+  /// one, and for one of a function that this one has no part in.
+  Graph finish(std::span<const Tensor> results);
+
+  Tensors call(const OpContext& context) override;
+  Tensor read(const Variable& variable) override;
+  void assign(const Variable& variable, const Tensor& value) override;
+  void tape_started(std::uint64_t tape, bool persistent, bool watch_accessed_variables) override;
+  void tape_stopped(std::uint64_t tape) override;
+  void tape_watches(std::uint64_t tape, const Tensor& tensor) override;
+  void tape_watches(std::uint64_t tape, const Variable& variable) override;
+  Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
+
+  /// A branch or a loop on these tensors; returns its results (control.h).
+  Tensors add_control(Node node, std::span<const Tensor> inputs);
+
+ private:
+  /// The number of a new node that takes these tensors.
+  std::int32_t add(Node node, std::span<const Tensor> inputs);
+  Value value_of(const Tensor& tensor, std::string_view what);
+  Value constant_of(const Tensor& tensor);
+  Value captured(const Tensor& tensor, std::string_view what);
+  bool knows(const Tensor& tensor) const;
+  Tensors results_of(std::int32_t node);
+  void add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
+                     std::span<const Tensor> inputs);
+  std::int32_t tape_of(std::uint64_t id, const char* what) const;
+  bool runs_decide_since(std::int32_t tape) const;
+  Tensors gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play);
+  void drop_nodes_from(std::size_t first, std::size_t first_capture);
+  void drop_unused_tapes();
+
+  Graph graph_;
+  GraphTracer* const around_;
+  std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
+  std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
+  std::vector<Node> captures_;                           ///< parameters to come behind the arguments
+  struct OwnTape {
+    std::uint64_t id = 0;
+    std::size_t first_node = 0;
+    bool played_by_runs = false;
+  };
+  std::vector<OwnTape> tapes_;  ///< in the order in which they began
+  bool guessing_ = false;       ///< a tape is played to see what is connected; its nodes are dropped
+};
+
+/// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …
+Graph trace(const std::string& name, std::span<const TensorSpec> arguments,
+            const std::function<Tensors(std::span<const Tensor>)>& function);
+
+}  // namespace tapedeck::graph

@@ -1,0 +1,34 @@
+// A tracer that knows variables and tapes.
+#pragma once
+
+#include <functional>
+
+#include "engine/ops/core/tracer.h"
+#include "engine/tape/tape.h"
+
+namespace tapedeck {
+
+class TapeTracer : public Tracer {
+ public:
+  /// The variable's value at this point of the function: symbolic, the same tensor until something is
+  /// assigned.
+  virtual Tensor read(const Variable& variable) = 0;
+  /// From this point of the function on, the variable has that value, whose dtype and shape were checked.
+  virtual void assign(const Variable& variable, const Tensor& value) = 0;
+
+  // ---- tapes that the function makes; each call names the tape by its id
+  virtual void tape_started(std::uint64_t tape, bool persistent, bool watch_accessed_variables) = 0;
+  virtual void tape_stopped(std::uint64_t tape) = 0;
+  virtual void tape_watches(std::uint64_t tape, const Tensor& tensor) = 0;
+  virtual void tape_watches(std::uint64_t tape, const Variable& variable) = 0;
+  /// A tape is asked for gradients; `play` plays it on symbolic tensors.
+  virtual Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) = 0;
+};
+
+/// The one of this thread; nullptr where it traces nothing.
+inline TapeTracer* current_tape_tracer() {
+  Tracer* tracer = current_tracer();
+  return tracer ? dynamic_cast<TapeTracer*>(tracer) : nullptr;
+}
+
+}  // namespace tapedeck

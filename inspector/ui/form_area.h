@@ -1,0 +1,22 @@
+// A form below something else: as high as it is where there is room, and scrolled where there is not.
+#pragma once
+
+#include <QScrollArea>
+
+namespace tapedeck::inspector {
+
+class FormArea : public QScrollArea {
+  Q_OBJECT
+ public:
+  explicit FormArea(QWidget* form, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+  /// Scrolls to the field once the form is laid out with it.
+  void reveal(QWidget* field);
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+};
+
+}  // namespace tapedeck::inspector
