@@ -92,7 +92,7 @@ class TestPuzzles : public QObject, SampleWindow {
     ask(Qt::Key_F7);
     // What the notebook says that the answer is.
     QVERIFY2(sentence().contains("was born in divide") && sentence().contains("-0.0 / 0.0") &&
-                 sentence().contains("forward op log") && sentence().contains("x[7, 0] = 0.0"),
+                 sentence().contains("forward op is log") && sentence().contains("x[7, 0] = 0.0"),
              qPrintable(sentence() + "\n" + reasons()));
     screenshot(window_.get(), "puzzle-softmax");
     // "A click on it goes there."

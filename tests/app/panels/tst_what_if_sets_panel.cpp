@@ -139,7 +139,7 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
     QTRY_VERIFY2(setProblem(SetField::filter).contains(QString::fromUtf8("At character 25: “epoch”")),
                  qPrintable(setProblem(SetField::filter)));
     typeSet("op:gradient_descent", "learning_rate", "little");
-    QTRY_VERIFY2(setProblem(SetField::value).contains(QString::fromUtf8("“little” is no number")),
+    QTRY_VERIFY2(setProblem(SetField::value).contains(QString::fromUtf8("“little” is not a number")),
                  qPrintable(setProblem(SetField::value)));
     shots(window_.get(), "what-if-set-wrong");
     // What only the session knows is reported at the replay.
