@@ -227,7 +227,7 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
     auto* memory = openPanel<inspector::MemoryView>(Qt::Key_6);
     QVERIFY(memory);
     QTRY_VERIFY2_WITH_TIMEOUT(memory->growth()->text().contains("Memory grows by") &&
-                                  memory->growth()->text().contains("Kept by the name"),
+                                  memory->growth()->text().contains("Kept alive by the name"),
                               qPrintable(memory->growth()->text()), patience);
     savePanel("whole-runs-memory.png", memory, {widest_panel, 480});
     window_.reset();
@@ -306,7 +306,7 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
         qPrintable(state(*window_)));
     save("traces-and-attach-window.png");
     press(Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
-    QTRY_VERIFY(state(*window_).contains("detached, it goes on"));
+    QTRY_VERIFY(state(*window_).contains("detached and still running"));
   }
 
   void devices() {
