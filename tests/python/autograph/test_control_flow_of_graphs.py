@@ -135,7 +135,7 @@ class ControlFlow(unittest.TestCase):
             if x > 1:
                 part = "text"
             else:
-                other = None
+                part = None
             return total
 
         self.check(passing, 1, 2, calls=("loop", "branch"))
@@ -162,6 +162,40 @@ class ControlFlow(unittest.TestCase):
         line = self.first_line(endless)
         self.refused(endless, TypeError, rf"'items' must keep its structure in the loop in line {line + 2}: it is \[\] before the loop, "
                      rf"\[int32 \(\)\] after an iteration \(line {line + 3}\); .*use a tf.TensorArray", 2)
+
+    def test_tensor_arrays_are_written_and_read_where_only_a_run_knows(self):
+        def squares(x):
+            array = tf.TensorArray(tf.int32, size=4)
+            for i in tf.range(4):
+                if i < x:
+                    array = array.write(i, [i * i, x])
+            total = tf.constant([0, 0])
+            i = tf.constant(0)
+            while i < 4:
+                total += array.read(i)
+                i += 1
+            return array.stack(), total, array.gather([x, 0]), array.concat(), array.size()
+
+        def unstacked(x):
+            array = tf.TensorArray(tf.int32, size=3).unstack([x, x * 2, x * 3])
+            if x > 1:
+                array = array.scatter([0, 2], [x, x])
+            return array.stack()
+
+        for x in (1, 3):
+            given = converted(squares, x)[0]
+            rows = [[i * i, x] if i < x else [0, 0] for i in range(4)]
+            self.assertEqual([each.numpy().tolist() for each in given],
+                             [rows, [sum(row[0] for row in rows), sum(row[1] for row in rows)], [rows[x], rows[0]], sum(rows, []), 4])
+        self.check(unstacked, 1, 2)
+
+        def growing(x):
+            array = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+            for i in tf.range(x):
+                array = array.write(i, i)
+            return array.stack()
+
+        self.refused(growing, ValueError, "TensorArray: the index is known only when the graph runs, and the size is 0; pass the size", 2)
 
     def test_a_walrus_a_limit_and_a_bool_of_python(self):
         def walrus(x):
@@ -199,8 +233,9 @@ class ControlFlow(unittest.TestCase):
 
         with contextlib.redirect_stderr(io.StringIO()) as printed, contextlib.redirect_stdout(printed):
             self.assertEqual(int(converted(printing, 3)[0]), 3)
-        line = self.first_line(printing)
-        self.refused(printing, tf.errors.InvalidArgumentError, rf"line {line + 2}: assert\nsmall, for ", 1)
+            line = self.first_line(printing)
+            self.refused(printing, tf.errors.InvalidArgumentError, rf"line {line + 2}: assert\nsmall, for ", 1)
+        self.assertEqual(printed.getvalue(), "x is 3\nx is 1\n")
 
     def test_branches_that_disagree_are_named_with_both_lines(self):
         def undefined(x):
@@ -276,10 +311,10 @@ class ControlFlow(unittest.TestCase):
             return x
 
         for function, error, text in (
-                (grows, ValueError, r"'y' must keep its shape in the loop in line {2}: it is float32 \(1,\) before the loop, float32 \(2,\) "
-                                    r"after an iteration \(line {3}\)"),
-                (late, ValueError, "'y' must be defined before the loop in line {1}: it is read behind it, and has its first value in "
-                                   "line {3}"),
+                (grows, ValueError, r"'y' must keep its shape in the loop in line {2}: it is float32 \(1,\) before the loop, float32 "
+                                    r"\(2,\) after an iteration \(line {3}\)"),
+                (late, ValueError, "'y' must be defined before the loop in line {1}: it is read behind it, and has its first value "
+                                   "in line {3}"),
                 (partly, ValueError, "line {2}: a value is returned from one branch .* must be returned from all branches"),
                 (vector, ValueError, r"line {1}: the condition of if is bool \(2,\); needs a scalar bool")):
             lines = [self.first_line(function) + offset for offset in range(6)]

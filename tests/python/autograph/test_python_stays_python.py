@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import inspect
+import linecache
 import sys
 import traceback
 import unittest
@@ -122,6 +123,12 @@ def names(note, a, b):
     return total, seen, n, Inside().method(), Inside.method.__qualname__, (lambda *all, k=3: all and k)(a, b)
 
 
+def fibonacci(n):
+    if n < 2:
+        return n
+    return fibonacci(n - 1) + fibonacci(n - 2)
+
+
 class Base:
     def name(self):
         return "base"
@@ -129,6 +136,11 @@ class Base:
 
 class Derived(Base):
     __secret = 5
+
+    def again(self, count):
+        if isinstance(self, Derived) and count:
+            return Derived().again(count - 1)
+        return self.__secret
 
     def name(self, loud=False):
         for _ in range(2):
@@ -168,6 +180,7 @@ class PythonStaysPython(unittest.TestCase):
         derived = Derived()
         for loud in (False, True):
             self.assertEqual(convert(derived.name)(loud), derived.name(loud))
+        self.assertEqual(convert(derived.again)(3), 5)
         self.assertEqual((convert(Derived.made)(1), convert(Derived.alone)(1)), ("Derived", -1))
 
     def test_it_keeps_name_defaults_documentation_and_closure(self):
@@ -285,6 +298,21 @@ class PythonStaysPython(unittest.TestCase):
         self.assertEqual(len(seen), 3)
         self.assertNotIn("ag__", {name for each in seen for name in each.co_freevars})
 
+    def test_functions_that_call_themselves(self):
+        def factorial(n):
+            return n * factorial(n - 1) if n > 1 else 1
+
+        self.assertEqual((convert(factorial)(5), convert(fibonacci)(9)), (120, 34))
+
+    def test_many_returns_one_after_another(self):
+        lines = ["def function(x):", *(f"    if x == {number}:\n        return {number} * 2" for number in range(100)), "    return None"]
+        text = "\n".join(lines)
+        linecache.cache["<returns>"] = len(text), None, text.splitlines(True), "<returns>"
+        space = {}
+        exec(compile(text, "<returns>", "exec"), space)
+        converted = convert(space["function"])
+        self.assertEqual([converted(number) for number in (0, 99, 100)], [0, 198, None])
+
     def test_lambdas_of_one_line_are_told_apart(self):
         functions = [lambda x: x if x else 1, lambda x: x if x else 2, lambda: (lambda x: x if x else 3)]
         self.assertEqual([convert(functions[0])(0), convert(functions[1])(0), convert(functions[2]())(0), convert(functions[2])()(0)],
@@ -307,7 +335,7 @@ class PythonStaysPython(unittest.TestCase):
                 try:
                     pass
                 finally:
-                    break
+                    break  # noqa: B012
 
         space = {}
         exec("def nowhere(x):\n    return x if x else 5", space)

@@ -60,7 +60,8 @@ class Program:
         if kind < 3:
             self.add(depth, f"{self.chance.choice(NAMES)} {self.chance.choice(['=', '+=', '=', '-='])} {self.value()}")
         elif kind == 3:
-            exits = ["break", "continue"] * in_loop + ["return " + self.value()] + ["note(a)", "del d", "raise KeyError(a)"] * (not self.tensors)
+            exits = ["break", "continue"] * in_loop + ["return " + self.value()]
+            exits += ["note(a)", "del d", "raise KeyError(a)"] * (not self.tensors)
             self.add(depth, self.chance.choice(exits) if level else f"b = {self.value()}")
         elif kind < 8:
             self.add(depth, f"if {self.test()}:")
@@ -81,7 +82,8 @@ class Program:
     def loop(self, depth, level):
         self.counters += 1
         if self.chance.random() < .5:
-            items = self.chance.choice(["range(3)", "tf.range(3)", "tf.range(b % 4)"] if self.tensors else ["range(3)", "[1, a, 2]", "zip([1, 2], (a, b))"])
+            items = ["tf.range(3)", "tf.range(b % 4)"] if self.tensors else ["[1, a, 2]", "zip([1, 2], (a, b))"]
+            items = self.chance.choice(["range(3)", *items])
             target = "i, j" if "zip" in items else "i"
             self.add(depth, f"for {target} in {items}:")
             self.add(depth + 1, "c = c + i")

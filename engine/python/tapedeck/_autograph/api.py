@@ -2,8 +2,6 @@
 import ast
 import enum
 import functools
-import inspect
-import os
 import types
 
 from tapedeck import _engine
@@ -12,12 +10,11 @@ from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 
 public("autograph.experimental.set_loop_options")(loops.set_loop_options)
-_verbosity = 0
 
 
 def _function_of(name, entity):
     """A function, of a method too; TypeError for what is neither."""
-    entity = inspect.unwrap(entity, stop=lambda each: not hasattr(each, "python_function")) if hasattr(entity, "python_function") else entity
+    entity = getattr(entity, "python_function", entity)
     function = entity.__func__ if isinstance(entity, types.MethodType) else entity
     if not isinstance(function, types.FunctionType):
         raise _engine.TypeMismatchError(f"{name}: entity is {entity!r}; needs a function or a method of Python")
@@ -87,11 +84,9 @@ def set_verbosity(level, alsologtostdout=False):
     level: a number; alsologtostdout changes nothing: messages go where those of tf.logging go.
     Errors: TypeError for another level.
     """
-    global _verbosity
     if not isinstance(level, int):
         raise _engine.TypeMismatchError(f"set_verbosity: level is {level!r}; needs a whole number")
-    _verbosity = level
-    os.environ["AUTOGRAPH_VERBOSITY"] = str(level)
+    conversion.settings["verbosity"] = level
 
 
 @public("autograph.trace")

@@ -48,20 +48,16 @@ def chosen(predicate, true_side, false_side, names, line, lines_of):
     """The values, a list, that one of the functions returns when the graph runs."""
     sides = [None, None]
 
-    def filled(values, other):
-        return [state.zeros_like(there) if state.hidden(value) and not isinstance(there, Undefined) else value
-                for value, there in zip(values, other)]
-
     def true_fn():
         sides[0] = true_side()
-        if any(map(state.hidden, sides[0])):
+        if any(map(state.lacks, sides[0])):
             other = []
             backend().discarded(lambda: other.extend(false_side()), [])
-            sides[0] = filled(sides[0], other)
+            sides[0] = list(map(state.completed, sides[0], other))
         return state.tensors_of(sides[0])
 
     def false_fn():
-        sides[1] = filled(false_side(), sides[0])
+        sides[1] = list(map(state.completed, false_side(), sides[0]))
         for name, one, other in zip(names, *sides):
             _require_alike(name, one, other, line, lines_of.get(name, (0, 0)))
         return state.tensors_of(sides[1])
@@ -95,7 +91,8 @@ def _require_alike(name, one, other, line, lines):
 
 def _as_tensor(value, other):
     """A number beside a tensor as the tensor that it becomes."""
-    return tensor(value) if state.is_carried(value) and state.is_carried(other) else value
+    both = state.is_carried(value) and state.is_carried(other)
+    return state.as_tensor(value) if both else value
 
 
 def _in(line):

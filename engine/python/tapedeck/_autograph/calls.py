@@ -1,17 +1,17 @@
 """Calls: functions of the user's are converted when they are called, others are called as they are."""
 import builtins
 import functools
+import linecache
 import os
 import site
 import sysconfig
 import types
 import weakref
 
-from tapedeck import _engine
 from tapedeck._autograph import conversion, items
 from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.state import run, scalar_bool
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import op
 from tapedeck._core.public import NAMES
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -22,6 +22,14 @@ def _library_folders():
     paths = sysconfig.get_paths()
     folders = {paths[each] for each in ("stdlib", "platstdlib", "purelib", "platlib")} | set(site.getsitepackages())
     return tuple(os.path.join(os.path.realpath(each), "") for each in (*folders, site.getusersitepackages(), _PACKAGE))
+
+
+def _is_library(function):
+    """Whether a function belongs to Python, to an installed package or to this one; what they compile themselves belongs to them."""
+    file = function.__code__.co_filename
+    if file.startswith("<") and not linecache.getlines(file, function.__globals__):
+        file = function.__globals__.get("__file__") or file
+    return is_library(file)
 
 
 @functools.lru_cache(4096)
@@ -49,8 +57,8 @@ def callee(function):
     if kind is functools.partial:
         return functools.partial(callee(function.func), *function.args, **function.keywords)
     if not isinstance(function, type):
-        method = getattr(kind, "__call__", None)
-        if type(method) is types.FunctionType and not is_library(method.__code__.co_filename):
+        method = next((vars(each)["__call__"] for each in kind.__mro__ if "__call__" in vars(each)), None)
+        if type(method) is types.FunctionType and not _is_library(method):
             return types.MethodType(converted(method), function)
     return function
 
@@ -66,7 +74,7 @@ def converted(function):
     known = _as_they_are.get(id(code))
     if known is not None and known() is code or conversion.is_converted(code):
         return function
-    if is_library(code.co_filename):
+    if _is_library(function):
         return _as_it_is(function)
     try:
         return conversion.convert(function)
@@ -143,5 +151,3 @@ def _reducing(name, row):
 _SUBSTITUTES = {print: print_, range: items.range_, enumerate: items.enumerate_, zip: items.zip_, int: _int, float: _float,
                 any: _reducing("any", "reduce_any"), all: _reducing("all", "reduce_all"), max: _reducing("max", "reduce_max"),
                 min: _reducing("min", "reduce_min"), sum: _reducing("sum", "reduce_sum")}
-
-__all__ = ["_engine", "tensor"]

@@ -15,7 +15,6 @@ from tapedeck._autograph.statements import Converter, why_not
 from tapedeck._autograph.syntax import OPERATORS, THUNK, statements
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names if name != "nested_scopes")
-_FUNCTION = types.FunctionType
 _codes = {}  # by the address of the code: a weak reference to it, and its conversion
 
 
@@ -47,12 +46,17 @@ def tree(function):
 
 def _compiled(function):
     code = function.__code__
-    node, around = tree(function)
+    try:
+        node, around = tree(function)
+    except RecursionError as error:
+        raise Unconvertible(f"it is nested too deeply: {error}") from error
     outer = [name for name in code.co_freevars if not (name == "__class__" and around)]
     inner = statements("ag__function", node, ag__function=[node] if isinstance(node, ast.stmt) else [_expression(node)])
     if around:  # private names are those of the class
         inner = statements(f"class {around}:\n    ag__inner", node, ag__inner=inner)
-    body = statements(f"def ag__factory({', '.join([OPERATORS, *outer])}):\n    ag__inner", node, ag__inner=inner)
+    name = around or code.co_name
+    own = f"    global {name}\n" if name.isidentifier() and name not in outer else ""  # it is no name of the factory's
+    body = statements(f"def ag__factory({', '.join([OPERATORS, *outer])}):\n{own}    ag__inner", node, ag__inner=inner)
     module = ast.fix_missing_locations(ast.Module(body, []))
     try:
         made = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, True)
@@ -97,7 +101,8 @@ def convert(function, operators=None):
     made = known[1]
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
     cells[OPERATORS] = types.CellType(operators or sys.modules["tapedeck._autograph.operators"])
-    result = _FUNCTION(made, function.__globals__, function.__name__, function.__defaults__, tuple(cells[name] for name in made.co_freevars))
+    closure = tuple(cells[name] for name in made.co_freevars)
+    result = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
     result.__kwdefaults__ = function.__kwdefaults__
     result.__annotations__ = function.__annotations__
     result.__dict__.update(function.__dict__)
@@ -106,15 +111,15 @@ def convert(function, operators=None):
 
 
 _warned = set()
+settings = {"verbosity": 0}
 
 
 def warn(function, error):
-    """Says once of a function why it runs as it is."""
-    from tapedeck.logging import get_logger
+    """Says once of a function why it runs as it is; of generators and coroutines from verbosity 1 on."""
+    from tapedeck.logging import get_logger  # what tf.logging needs is loaded when something is said
     code = function.__code__
     place = code.co_filename, code.co_firstlineno, code.co_name
-    if place not in _warned:
+    if place not in _warned and (settings["verbosity"] or not str(error).startswith("it is a ")):
         _warned.add(place)
-        said = get_logger().info if "it is a" in str(error) else get_logger().warning
-        said("AutoGraph cannot convert %s (line %d of %s), which runs as it is: %s", code.co_qualname, code.co_firstlineno,
-             code.co_filename, error)
+        get_logger().warning("AutoGraph cannot convert %s (line %d of %s), which runs as it is: %s", code.co_qualname,
+                             code.co_firstlineno, code.co_filename, error)

@@ -114,13 +114,14 @@ class _Loop:
         return list(variables[1:1 + counters])
 
     def _started(self, counters, body, holds):
-        """The values of the names before the loop, with zeros for a returned value that only the loop has."""
+        """The values of the names before the loop, with the forms that some of them have only in it."""
         values = list(self._get()[:len(self._kept)])
         for name, value in zip(self._kept, values):
             if isinstance(value, Undefined) and name in self._after and name != VALUE:
-                raise _engine.InvalidArgumentError(f"'{name}' must be defined before the loop in line {self._line}: it is read behind it, and "
-                                                   f"has its first value in line {self._lines.get(name, self._line)}")
-        if not any(map(state.hidden, values)):
+                raise _engine.InvalidArgumentError(
+                    f"'{name}' must be defined before the loop in line {self._line}: it is read behind it, and has its first value in line "
+                    f"{self._lines.get(name, self._line)}")
+        if not any(map(state.lacks, values)):
             return values
         seen = []
 
@@ -131,8 +132,7 @@ class _Loop:
             seen.extend(self._get()[:len(self._kept)])
 
         backend().discarded(probe, [tensor(holds), *counters, *state.tensors_of(values)])
-        return [state.zeros_like(there) if state.hidden(value) and not isinstance(there, Undefined) else value
-                for value, there in zip(values, seen)]
+        return list(map(state.completed, values, seen))
 
     def _ended(self):
         """The values behind an iteration, checked against those before the loop."""
@@ -152,9 +152,9 @@ class _Loop:
         called = "the returned value" if name == VALUE else f"'{name}'"
         hint = "; a list cannot grow in a loop whose iterations are counted when the graph runs: use a tf.TensorArray" if grows else ""
         error = _engine.InvalidArgumentError if kind == "shape" else _engine.TypeMismatchError
-        raise error(f"{called} must keep its {'value, or be a tensor,' if kind == 'kind' else kind} in the loop in line {self._line}: it is "
-                    f"{state.shown(_tensors(before))} before the loop, {state.shown(_tensors(after))} after an iteration "
-                    f"(line {self._lines.get(name, self._line)}){hint}")
+        kept = "value, or be a tensor," if kind == "kind" else kind
+        raise error(f"{called} must keep its {kept} in the loop in line {self._line}: it is {state.shown(_tensors(before))} before the "
+                    f"loop, {state.shown(_tensors(after))} after an iteration (line {self._lines.get(name, self._line)}){hint}")
 
 
 def _tensors(value):
@@ -171,6 +171,3 @@ def set_loop_options(parallel_iterations=None, swap_memory=None, maximum_iterati
     maximum_iterations: after how many a loop of a graph ends at the latest; shape_invariants: pairs of a variable and a shape,
     which change nothing: a variable of a loop keeps its shape, and an error names one that does not. The others change nothing.
     """
-
-
-__all__ = ["for_stmt", "set_loop_options", "while_stmt"]

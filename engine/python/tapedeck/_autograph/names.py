@@ -2,17 +2,14 @@
 import ast
 import dataclasses
 
-from tapedeck._autograph.syntax import COMPREHENSIONS, FUNCTIONS
-
 
 @dataclasses.dataclass
 class Uses:
-    """The names of one scope in a piece of code. lines: of the last binding of each name."""
+    """The names of one scope in a piece of code."""
     bound: dict = dataclasses.field(default_factory=dict)  # a name, and the line of its last binding
     read: set = dataclasses.field(default_factory=set)
     captured: set = dataclasses.field(default_factory=set)  # read or bound by functions inside, whenever they are called
     declared: dict = dataclasses.field(default_factory=dict)  # "global" or "nonlocal"
-    deleted: set = dataclasses.field(default_factory=set)
     places: dict = dataclasses.field(default_factory=dict)  # attributes and elements that are assigned: text, and line
 
     def bind(self, name, line):
@@ -31,7 +28,6 @@ class _Visitor(ast.NodeVisitor):
         else:
             self.uses.bind(node.id, node.lineno)
             self.uses.read.add(node.id)
-            self.uses.deleted.add(node.id)
 
     def visit_AugAssign(self, node):
         if isinstance(node.target, ast.Name):
@@ -180,6 +176,3 @@ class Liveness:
     def _read(*code):
         used = uses_of(*code)
         return used.read | used.captured
-
-
-__all__ = ["COMPREHENSIONS", "FUNCTIONS", "Liveness", "Uses", "parameters", "uses_of"]

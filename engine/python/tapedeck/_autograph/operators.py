@@ -5,5 +5,5 @@ from tapedeck._autograph.calls import assert_stmt, callee, converted_call, list_
 from tapedeck._autograph.loops import for_stmt, while_stmt
 from tapedeck._autograph.state import NOT_THERE, Undefined, value_of
 
-__all__ = ["NOT_THERE", "Undefined", "and_", "assert_stmt", "callee", "compare", "converted_call", "either", "for_stmt", "if_exp", "if_stmt",
-           "list_append", "not_", "or_", "print_", "returned", "value_of", "while_stmt"]
+__all__ = ["NOT_THERE", "Undefined", "and_", "assert_stmt", "callee", "compare", "converted_call", "either", "for_stmt", "if_exp",
+           "if_stmt", "list_append", "not_", "or_", "print_", "returned", "value_of", "while_stmt"]

@@ -4,7 +4,6 @@ import sys
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.exits import VALUE
 from tapedeck._core import nest
 from tapedeck._core.composites import op, tensor
@@ -67,9 +66,19 @@ def is_tensor(value):
     return isinstance(value, _engine.Tensor)
 
 
+def _is_array(value):
+    """Whether it is a tf.TensorArray, which a graph carries as one tensor."""
+    return hasattr(type(value), "_carried")
+
+
 def is_carried(value):
-    """Whether a graph can carry the value: a tensor, or what Python's numbers, texts and arrays become."""
-    return isinstance(value, (_engine.Tensor, *_CONVERTIBLE))
+    """Whether a graph can carry the value: a tensor, what Python's numbers, texts and arrays become, and tensor arrays of a shape."""
+    return isinstance(value, (_engine.Tensor, *_CONVERTIBLE)) or _is_array(value) and value._is_formed()
+
+
+def as_tensor(value):
+    """The tensor that a graph carries of the value."""
+    return value._carried() if _is_array(value) else tensor(value)
 
 
 def scalar_bool(value, what, line):
@@ -82,6 +91,8 @@ def scalar_bool(value, what, line):
 
 def shown(value):
     """A value as errors show it: dtype and shape of tensors, else what it is."""
+    if _is_array(value):
+        return repr(value)
     if is_tensor(value):
         return f"{value.dtype.name} {tuple(value.shape)}"
     if nest.is_nested(value):
@@ -107,7 +118,7 @@ def leaves_of(value):
 
 def tensors_of(values):
     """Tensors for all leaves that a graph carries, in their order."""
-    return [tensor(leaf) for value in values for leaf in leaves_of(value) if is_carried(leaf)]
+    return [as_tensor(leaf) for value in values for leaf in leaves_of(value) if is_carried(leaf)]
 
 
 def with_tensors(values, tensors):
@@ -117,14 +128,20 @@ def with_tensors(values, tensors):
     for value in map(copied, values):
         leaves = leaves_of(value)
         if any(map(is_carried, leaves)):
-            new = [next(remaining) if is_carried(leaf) else leaf for leaf in leaves]
+            new = [_in_place_of(leaf, next(remaining)) if is_carried(leaf) else leaf for leaf in leaves]
             value = nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
         made.append(value)
     return made
 
 
+def _in_place_of(leaf, carried):
+    return leaf._with(carried) if _is_array(leaf) else carried
+
+
 def copied(value):
-    """The value with lists and dicts of its own: what a branch appends the other does not see."""
+    """The value with lists, dicts and tensor arrays of its own: what a branch appends or writes the other does not see."""
+    if _is_array(value):
+        return value._with(None)
     if type(value) in (list, tuple):
         return type(value)(map(copied, value))
     return {key: copied(each) for key, each in value.items()} if type(value) is dict else value
@@ -135,8 +152,12 @@ def zeros_like(value):
     def zero(leaf):
         if not is_carried(leaf):
             return leaf
-        leaf = tensor(leaf)
-        return tensor("") if leaf.dtype.name == "string" and not len(leaf.shape) else op("zeros")(list(leaf.shape), leaf.dtype)
+        carried = as_tensor(leaf)
+        if carried.dtype.name == "string":
+            made = op("fill")(list(carried.shape), "")
+        else:
+            made = op("zeros")(list(carried.shape), carried.dtype)
+        return _in_place_of(leaf, made)
 
     return nest.map_structure(zero, value) if nest.is_nested(value) else zero(value)
 
@@ -144,6 +165,26 @@ def zeros_like(value):
 def hidden(value):
     """Whether it is a returned value that is not there yet."""
     return isinstance(value, Undefined) and value.name == VALUE
+
+
+def _is_unformed(leaf):
+    return _is_array(leaf) and not leaf._is_formed()
+
+
+def lacks(value):
+    """Whether its form is seen only where it gets a value: of a returned value, and of what a tensor array holds."""
+    return hidden(value) or any(map(_is_unformed, leaves_of(value)))
+
+
+def completed(value, there):
+    """A value that lacks its form, in the form of the one that is there."""
+    if hidden(value):
+        return value if isinstance(there, Undefined) else zeros_like(there)
+    leaves, others = leaves_of(value), leaves_of(there)
+    if len(leaves) != len(others) or not any(map(_is_unformed, leaves)):
+        return value
+    new = [leaf._formed_as(other) if _is_unformed(leaf) and _is_array(other) else leaf for leaf, other in zip(leaves, others)]
+    return nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
 
 
 def difference(one, other):
@@ -156,10 +197,12 @@ def difference(one, other):
         except (TypeError, ValueError):
             return "structure"
     for left, right in zip(leaves_of(one), leaves_of(other)):
-        if is_carried(left) != is_carried(right) or not is_carried(left) and left is not right:
+        if is_carried(left) != is_carried(right) or _is_array(left) != _is_array(right):
+            return "kind"
+        if not is_carried(left) and left is not right and not (_is_unformed(left) and _is_unformed(right)):
             return "kind"
         if is_carried(left) and not _same_number(left, right):
-            left, right = tensor(left), tensor(right)
+            left, right = as_tensor(left), as_tensor(right)
             if left.dtype != right.dtype:
                 return "dtype"
             if tuple(left.shape) != tuple(right.shape):
@@ -178,5 +221,3 @@ def merged(one, other, tensors):
         return one if _same_number(one, other) else made
     return nest.map_structure(lambda a, b, c: a if _same_number(a, b) else c, one, other, made)
 
-
-__all__ = ["NOT_THERE", "Undefined", "is_symbolic", "value_of"]

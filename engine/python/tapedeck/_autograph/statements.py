@@ -194,14 +194,14 @@ class _Part:
         """ag__get and ag__set, for the values of: names that count behind, attributes and elements; names that do not count."""
         places = [place for place in sorted(self._uses.places) if not _parts(place) & set(self._uses.bound)]
         dead = [name for name in sorted(self._uses.bound) if name not in live]
-        self._names = (tuple([*live, *places]), tuple(dead), tuple(name for name in live if name in after))
+        self._names = ((*live, *places), tuple(dead), tuple(name for name in live if name in after))
         values = "".join(f"ag__.value_of(lambda *ag__thunk: {name}, {name!r}), " for name in (*live, *places, *dead))
         lines = []
         for number, name in enumerate((*live, *places, *dead)):
             value = f"ag__values[{number}]"
             if name in places:
-                lines += [f"if not isinstance({value}, ag__.Undefined):", f"    {name} = {value}", "else:", "    try:", f"        del {name}",
-                          "    except ag__.NOT_THERE:", "        pass"]
+                lines += [f"if not isinstance({value}, ag__.Undefined):", f"    {name} = {value}", "else:", "    try:",
+                          f"        del {name}", "    except ag__.NOT_THERE:", "        pass"]
             else:
                 lines += [f"{name} = {value}", f"if isinstance({name}, ag__.Undefined):", f"    del {name}"]
         self.define("get", statements(f"return ({values})", self.at), declares=False)

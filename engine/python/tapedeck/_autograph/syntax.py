@@ -1,12 +1,10 @@
 """Pieces of syntax trees that have the place of the user's code that they come from."""
 import ast
 
-PREFIX = "ag__"  # of every name that the conversion makes
-OPERATORS = "ag__"  # the name under which converted code finds operators.py
+OPERATORS = "ag__"  # where converted code finds operators.py; all names that the conversion makes begin so
 THUNK = "ag__thunk"  # the parameter of lambdas that the conversion makes
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class _Filled(ast.NodeTransformer):
