@@ -81,6 +81,14 @@ class Program:
 
     def loop(self, depth, level):
         self.counters += 1
+        if self.chance.random() < .2:
+            self.add(depth, f"n{self.counters} = 0")
+            self.add(depth, "while True:")
+            self.add(depth + 1, f"n{self.counters} += 1")
+            self.add(depth + 1, f"if n{self.counters} > 2 or {self.test(1)}:")
+            self.add(depth + 2, "break" if level % 2 else "return a * 2")
+            self.block(depth + 1, level + 1, True, 2)
+            return
         if self.chance.random() < .5:
             items = ["tf.range(3)", "tf.range(b % 4)"] if self.tensors else ["[1, a, 2]", "zip([1, 2], (a, b))"]
             items = self.chance.choice(["range(3)", *items])

@@ -55,7 +55,9 @@ def to_code(entity, recursive=True, experimental_optional_features=None):
     """What to_graph makes of the function, as Python code. The arguments and errors are those of to_graph."""
     function = _function_of("to_code", entity)
     try:
-        return ast.unparse(ast.fix_missing_locations(conversion.tree(function)[0])) + "\n"
+        node, _ = conversion.tree(function)
+        node.decorator_list = []
+        return ast.unparse(ast.fix_missing_locations(node)) + "\n"
     except conversion.Unconvertible as error:
         raise _engine.InvalidArgumentError(f"to_code: {function.__qualname__} cannot be converted: {error}") from None
 

@@ -37,7 +37,8 @@ def tree(function):
     if isinstance(node, ast.Lambda):
         node.body = converter.visit(node.body)
         return node, around
-    node.decorator_list, node.returns = [], None
+    # Code begins in the line of the first decorator; this one is never called.
+    node.decorator_list, node.returns = [ast.copy_location(ast.Constant(None), each) for each in node.decorator_list[:1]], None
     for each in ast.walk(arguments):
         if isinstance(each, ast.arg):
             each.annotation = None

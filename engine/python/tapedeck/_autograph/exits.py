@@ -68,7 +68,7 @@ class _Lowering:
         """The statements without exits. flags: the names of the innermost loop's for break and continue."""
         made = []
         for number, node in enumerate(block):
-            exits, rest = _exits(node), block[number + 1:]
+            exits, rest, node_ends = _exits(node), block[number + 1:], _ends(node)  # before lowering changes the node
             if isinstance(node, ast.Return):
                 value = node.value or ast.copy_location(ast.Constant(None), node)
                 return made + statements(f"{VALUE} = ag__new\n{RETURN} = True", node, ag__new=value)
@@ -78,10 +78,10 @@ class _Lowering:
                 made.append(self._with_rest(node, rest, flags))
                 return made
             made += self._statement(node, flags)
-            if exits and rest and not _ends(node):
+            if exits and rest and not node_ends:
                 made.append(self._unless({**flags, "return": RETURN}, exits, self.block(rest, flags), node))
                 return made
-            if exits and _ends(node):
+            if exits and node_ends:
                 return made
         return made
 
@@ -150,10 +150,11 @@ def lower(block):
     last = block[-1]
     if isinstance(last, ast.Return) and returns == [last]:
         return [*_Lowering().block(block[:-1], {}), last]
+    always_returns = ends(block)
     lowered = _Lowering().block(block, {})
     if not returns:
         return lowered
     first, final = returns[0], max(returns, key=lambda each: each.lineno)
     begin = statements(f"{RETURN} = False\n{VALUE} = ag__.Undefined('{VALUE}')", block[0])
-    result = VALUE if ends(block) else f"ag__.returned({RETURN}, {VALUE}, {first.lineno})"
+    result = VALUE if always_returns else f"ag__.returned({RETURN}, {VALUE}, {first.lineno})"
     return [*begin, *lowered, *statements(f"return {result}", final)]
