@@ -197,6 +197,17 @@ class ControlFlow(unittest.TestCase):
 
         self.refused(growing, ValueError, "TensorArray: the index is known only when the graph runs, and the size is 0; pass the size", 2)
 
+    def test_comprehensions_run_over_tensors_of_known_length(self):
+        def listed(x):
+            rows = tf.reshape(tf.range(6), [3, 2]) * x
+            return [a[0] if x > 1 else b[1] for a, b in zip(rows, rows)], {int(i): row for i, row in enumerate([1, 2])}
+
+        def unknown(x):
+            return [i + 1 for i in range(x)]
+
+        self.check(listed, 1, 2, calls=("branch",))
+        self.refused(unknown, TypeError, "the length of a range of tensors is known only when the graph runs", 2)
+
     def test_a_walrus_a_limit_and_a_bool_of_python(self):
         def walrus(x):
             n = tf.constant(0)

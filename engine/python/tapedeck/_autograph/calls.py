@@ -38,7 +38,7 @@ def is_library(filename):
     if filename.startswith("<frozen "):
         return True
     real = os.path.realpath(filename)
-    return real.startswith(_library_folders()) or filename.startswith(_PACKAGE) or any(
+    return real.startswith(_library_folders()) or filename.startswith(os.path.join(_PACKAGE, "")) or any(
         f"/{folder}/" in real for folder in ("site-packages", "dist-packages"))
 
 

@@ -12,6 +12,13 @@ class Items:
     def __init__(self, count, at, known_count=None, dtype="int32"):
         self.count, self.at, self.known_count, self.dtype = count, at, known_count, dtype
 
+    def __iter__(self):
+        """For comprehensions and functions of Python's, which a graph does not run."""
+        if self.known_count is None:
+            raise _engine.TypeMismatchError("the length of a range of tensors is known only when the graph runs: a for loop runs over it, "
+                                            "nothing else does")
+        return map(self.at, range(self.known_count))
+
 
 def items_of(iterable):
     """The items of what is symbolic; None of Python's iterables."""
@@ -52,16 +59,10 @@ def zip_(*iterables, **options):
     """zip(…), of tensors too. Beside Python's iterables a tensor is a list of its slices."""
     found = list(map(items_of, iterables))
     if not found or any(each is None for each in found):
-        listed = [iterable if each is None else _list(each) for iterable, each in builtins.zip(iterables, found)]
+        listed = [iterable if each is None else each for iterable, each in builtins.zip(iterables, found)]
         return zip(*listed, **options)
     count = found[0].count
     for each in found[1:]:
         count = op("minimum")(count, op("cast")(each.count, count.dtype))
     known = None if any(each.known_count is None for each in found) else min(each.known_count for each in found)
     return Items(count, lambda index: tuple(each.at(index) for each in found), known, found[0].dtype)
-
-
-def _list(items):
-    if items.known_count is None:
-        raise _engine.TypeMismatchError("zip: a range whose length is known only when the graph runs, beside an iterable of Python's")
-    return [items.at(index) for index in range(items.known_count)]

@@ -35,7 +35,7 @@ def for_stmt(iterable, body, stop, get, set_, names, lines, options, appends):
     if items is not None and not (appends and items.known_count is not None):
         _symbolic_for(items, body, stop, _Loop(get, set_, names, lines, options))
         return
-    iterator = iter(iterable) if items is None else map(items.at, range(items.known_count))
+    iterator = iter(iterable if items is None else items)
     for item in iterator:
         run(body, item)
         if stop is not None:
@@ -104,8 +104,6 @@ class _Loop:
 
         last = backend().loop(first, lambda goes_on, *others: goes_on, following)
         self._enter(last, len(counters))
-        values = list(self._get())
-        self._set([*values[:len(self._kept)], *map(Undefined, self._dead)])
 
     def _enter(self, variables, counters):
         """Gives the names their values of this iteration; returns the counters."""

@@ -54,7 +54,8 @@ def _is_node_of(node, code):
         return False
     if not isinstance(node, ast.Lambda):
         first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        return node.name == code.co_name and first == code.co_firstlineno
+        lines = [line for _, _, line in code.co_lines() if line is not None]
+        return node.name == code.co_name and first == code.co_firstlineno and max(lines) <= node.end_lineno
     if node.lineno != code.co_firstlineno:
         return False
     body, places = node.body, [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
