@@ -108,6 +108,52 @@ class ControlFlow(unittest.TestCase):
         self.check(left, 0, -1, 2)
         self.check(second, -3, 3, 5)
 
+    def test_a_value_that_only_a_loop_or_one_side_gives(self):
+        def late(x):
+            while x > 0:
+                x -= 1
+                y = x + 5
+            for row in tf.ones([2, 3]):
+                last = row * 2
+            return y, last
+
+        def behind_a_return(x):
+            try:
+                if x > 1:
+                    return x
+                y = x * 3
+            finally:
+                x = None
+            if y > 0:
+                if y > 2:
+                    return -y
+                z = y
+            else:
+                z = y + 1
+            return z
+
+        self.check(late, 1, 3, calls=("loop", "discarded"))
+        line = self.first_line(late)
+        self.refused(late, ValueError, f"line {line + 1}: the loop must iterate at least once to initialize 'y'", 0)
+        self.check(behind_a_return, 2, 1, 0, -4)
+
+    def test_closures_that_write_names_of_the_function_around(self):
+        def counted(x):
+            count = tf.constant(0)
+
+            def bump(by):
+                nonlocal count
+                if x > 1:
+                    count += by
+
+            for _ in range(3):
+                bump(1)
+            for i in tf.range(x):
+                count += i
+            return count
+
+        self.check(counted, 1, 2, 5, calls=("branch", "loop"))
+
     def test_attributes_and_elements_are_carried(self):
         class Cell:
             pass
@@ -306,12 +352,6 @@ class ControlFlow(unittest.TestCase):
                 x -= 1
             return y
 
-        def late(x):
-            while x > 0:
-                x -= 1
-                y = x
-            return y
-
         def partly(x):
             if x > 0:
                 return x
@@ -324,8 +364,6 @@ class ControlFlow(unittest.TestCase):
         for function, error, text in (
                 (grows, ValueError, r"'y' must keep its shape in the loop in line {2}: it is float32 \(1,\) before the loop, float32 "
                                     r"\(2,\) after an iteration \(line {3}\)"),
-                (late, ValueError, "'y' must be defined before the loop in line {1}: it is read behind it, and has its first value "
-                                   "in line {3}"),
                 (partly, ValueError, "line {2}: a value is returned from one branch .* must be returned from all branches"),
                 (vector, ValueError, r"line {1}: the condition of if is bool \(2,\); needs a scalar bool")):
             lines = [self.first_line(function) + offset for offset in range(6)]

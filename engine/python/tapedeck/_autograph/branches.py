@@ -6,7 +6,7 @@ import sys
 from tapedeck import _engine
 from tapedeck._autograph import state
 from tapedeck._autograph.backend import backend, is_symbolic
-from tapedeck._autograph.exits import VALUE
+from tapedeck._autograph.exits import RETURN, VALUE
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 
@@ -32,12 +32,16 @@ def symbolic_if(test, body, orelse, get, set_, names, lines):
     kept, dead, _ = names
     line, places = lines
     before = get()
+    was = dict(zip((*kept, *dead), before))
 
     def side(part):
         set_(list(map(state.copied, before)))
         if part is not None:
             run(part)
-        return list(get()[:len(kept)])
+        values = dict(zip((*kept, *dead), get()))
+        returns = values.get(RETURN) is True and was.get(RETURN) is not True
+        # Behind a return nothing is read: what has no value there has the other side's form.
+        return [Undefined(VALUE) if returns and isinstance(values[name], Undefined) else values[name] for name in kept]
 
     lines_of = {name: (main, other) for name, main, other in places}
     results = chosen(state.scalar_bool(test, "the condition of if", line), lambda: side(body), lambda: side(orelse), kept, line, lines_of)

@@ -7,6 +7,7 @@ from tapedeck._autograph.exits import VALUE
 from tapedeck._autograph.items import items_of
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import NAMES
 
 
 def while_stmt(test, body, stop, get, set_, names, lines, options):
@@ -33,7 +34,7 @@ def for_stmt(iterable, body, stop, get, set_, names, lines, options, appends):
     if items is not None and items.known_count == 0:
         return
     if items is not None and not (appends and items.known_count is not None):
-        _symbolic_for(items, body, stop, _Loop(get, set_, names, lines, options))
+        _symbolic_for(items, body, stop, _Loop(get, set_, names, lines, options, items.known_count is not None))
         return
     iterator = iter(iterable if items is None else items)
     for item in iterator:
@@ -76,8 +77,9 @@ class _Loop:
     """A loop of the graph. Its variables: whether it goes on, the number of the iteration where one is needed, how many iterations
     there were where they are limited, and the tensors of the function's names."""
 
-    def __init__(self, get, set_, names, lines, options):
-        self._get, self._set = get, set_
+    def __init__(self, get, set_, names, lines, options, runs=False):
+        """runs: whether it is known to have an iteration."""
+        self._get, self._set, self._runs = get, set_, runs
         self._kept, self._dead, self._after = names
         self._line, places = lines
         self._lines = {name: line for name, line, _ in places}
@@ -114,11 +116,8 @@ class _Loop:
     def _started(self, counters, body, holds):
         """The values of the names before the loop, with the forms that some of them have only in it."""
         values = list(self._get()[:len(self._kept)])
-        for name, value in zip(self._kept, values):
-            if isinstance(value, Undefined) and name in self._after and name != VALUE:
-                raise _engine.InvalidArgumentError(
-                    f"'{name}' must be defined before the loop in line {self._line}: it is read behind it, and has its first value in line "
-                    f"{self._lines.get(name, self._line)}")
+        late = [name for name, value in zip(self._kept, values) if isinstance(value, Undefined) and name in self._after and name != VALUE]
+        values = [Undefined(VALUE) if name in late else value for name, value in zip(self._kept, values)]
         if not any(map(state.lacks, values)):
             return values
         seen = []
@@ -130,7 +129,16 @@ class _Loop:
             seen.extend(self._get()[:len(self._kept)])
 
         backend().discarded(probe, [tensor(holds), *counters, *state.tensors_of(values)])
-        return list(map(state.completed, values, seen))
+        values = list(map(state.completed, values, seen))
+        for name, value in zip(self._kept, values):
+            if name in late and isinstance(value, Undefined):
+                raise _engine.InvalidArgumentError(
+                    f"'{name}' must be defined before the loop in line {self._line}: it is read behind it, and an iteration may leave "
+                    f"it without a value (line {self._lines.get(name, self._line)})")
+        if late and not self._runs:
+            NAMES["debugging.Assert"](tensor(holds), [f"line {self._line}: the loop must iterate at least once to initialize "
+                                                      + ", ".join(map(repr, late))])
+        return values
 
     def _ended(self):
         """The values behind an iteration, checked against those before the loop."""

@@ -130,8 +130,8 @@ class Liveness:
     """Says of each branch and loop of a block which names are read behind it: node.ag_after, and of a loop node.ag_header, what is
     read behind or in the next pass. Names that functions inside capture may be read at any time."""
 
-    def __init__(self, block):
-        self._always = uses_of(block).captured
+    def __init__(self, block, declared=()):
+        self._always = uses_of(block).captured | set(declared)  # others read what is declared nonlocal or global
         self.before(block, set(self._always), set(self._always))
 
     def before(self, block, live, raised):

@@ -64,7 +64,7 @@ class Converter(Expressions, ast.NodeTransformer):
         body = [simple.visit(each) for each in node.body[len(document):]]
         body = exits.lower(body) if body else []
         uses.bound.update(uses_of(body).bound)
-        Liveness(body)
+        Liveness(body, uses.declared)
         declared = [f"{how} {', '.join(sorted(name for name, each in uses.declared.items() if each == how))}"
                     for how in sorted(set(uses.declared.values()))]
         own = sorted(set(uses.bound) - set(uses.declared) - given)
