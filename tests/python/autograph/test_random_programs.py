@@ -90,7 +90,7 @@ class Program:
             self.block(depth + 1, level + 1, True, 2)
             return
         if self.chance.random() < .5:
-            items = ["tf.range(3)", "tf.range(b % 4)"] if self.tensors else ["[1, a, 2]", "zip([1, 2], (a, b))"]
+            items = ["tf.range(3)", "range(b % 4)"] if self.tensors else ["[1, a, 2]", "zip([1, 2], (a, b))"]
             items = self.chance.choice(["range(3)", *items])
             target = "i, j" if "zip" in items else "i"
             self.add(depth, f"for {target} in {items}:")

@@ -145,6 +145,9 @@ class _Loop:
         values = list(self._get()[:len(self._kept)])
         for number, (name, before) in enumerate(zip(self._kept, self._start)):
             after = values[number]
+            if state.hidden(before) and not isinstance(after, Undefined):
+                raise _engine.InvalidArgumentError(f"the value returned in line {self._lines.get(VALUE, self._line)} has no form that is "
+                                                   f"known before the loop in line {self._line}")
             if isinstance(before, Undefined):
                 values[number] = before  # each iteration has its own
                 continue
