@@ -260,7 +260,7 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
     const auto says = [&](const QString& part) {
       return waitFor([&] { return compare->sentence()->text().contains(part); }, patience);
     };
-    QVERIFY2(says("8 ops on the left alone"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(says("8 ops on the left only"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
     QVERIFY2(says("The first difference is what op") && says("adam"),
              qPrintable(compare->sentence()->text()));
