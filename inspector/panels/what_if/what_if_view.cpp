@@ -2,6 +2,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QResizeEvent>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
@@ -212,21 +213,27 @@ void WhatIfView::Private::share() {
   sentenceArea->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
   const int taken = reads->topLevelItemCount();
-  reads->setFixedHeight(std::clamp(taken, 1, most_read_rows) * row + reads->header()->sizeHint().height() +
-                        2 * reads->frameWidth());
   reads->setVisible(!crowded && taken > 0);
   auto* layout = static_cast<QVBoxLayout*>(view->layout());
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  // The results of the changes scroll where the list below would have no room for a row.
   const int line = sentence->fontMetrics().lineSpacing();
   const int bar = layout->itemAt(0)->heightForWidth(view->width());
-  const int below = (moved->isHidden() ? 0 : moved->header()->sizeHint().height() + row + 8) +
-                    (reads->isHidden() ? 0 : reads->height() + layout->spacing());
-  const int room = view->height() - bar - changes->height() - below - 4 * layout->spacing();
+  moved->setMinimumHeight(moved->header()->sizeHint().height() + row + 8);
+  int room = view->height() - bar - changes->height() - 5 * layout->spacing() -
+             (moved->isHidden() ? 0 : moved->minimumHeight());
+  // Where there is little room, of each part that much remains that it can be scrolled.
+  if (!reads->isHidden()) {
+    const bool wide = reads->header()->length() > view->width() - 2 * reads->frameWidth();
+    const int around = reads->header()->sizeHint().height() + 2 * reads->frameWidth() +
+                       (wide ? reads->horizontalScrollBar()->sizeHint().height() : 0);
+    const int all = around + std::min(taken, most_read_rows) * row;
+    reads->setFixedHeight(std::clamp(room - 2 * line, around + row, all));
+    room -= reads->height();
+  }
   sentenceArea->setFixedHeight(std::min(
-      wanted, std::clamp(room, 2 * line, std::max(most_sentence_lines * line + 8, view->height() / 3))));
+      wanted, std::clamp(room, line + 6, std::max(most_sentence_lines * line + 8, view->height() / 3))));
 }
 
 WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent)

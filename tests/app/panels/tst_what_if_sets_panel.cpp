@@ -197,6 +197,16 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
              qPrintable(rate->toolTip(0)));
     QVERIFY(row("yes: it turned", "line 9"));
     shots(window_.get(), "what-if-reads");
+    // In the low panel of a small window, too, each list has its own room, and a row in it.
+    const QTreeWidget* moved = whatIf()->moved();
+    QTRY_VERIFY(moved->isVisible());
+    for (const QTreeWidget* part : {list, moved}) {
+      QVERIFY(part->viewport()->height() >= part->visualItemRect(part->topLevelItem(0)).height());
+      QCOMPARE(part->visibleRegion().boundingRect(), part->rect());
+      QVERIFY(whatIf()->rect().contains(part->geometry()));
+    }
+    QVERIFY2(list->geometry().bottom() < moved->geometry().top(),
+             qPrintable(QString("%1, %2").arg(list->geometry().bottom()).arg(moved->geometry().top())));
     // A click goes to the first of them. Other colors made the rows anew.
     rate = row("perhaps: new since", "line 8");
     QVERIFY(rate);
