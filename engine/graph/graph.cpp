@@ -64,6 +64,8 @@ std::string line_of(const Graph& graph, std::size_t number) {
       return left + "branch(" + inputs + ")" + nested_text(node, {"if true", "if false"});
     case NodeKind::loop:
       return left + "loop(" + inputs + ")" + nested_text(node, {"while", "do"});
+    case NodeKind::host:
+      return "call " + node.host->name + "(" + inputs + ")";
     case NodeKind::tape_start:
       return "start tape " + std::to_string(node.tape->tape);
     case NodeKind::tape_stop:

@@ -4,8 +4,10 @@
 #include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ enum class NodeKind : std::uint8_t {
   op,         ///< a call of a registry row
   branch,     ///< runs graphs[0] where its first input is true, else graphs[1]
   loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
+  host,       ///< calls `host` with its inputs' values; has no results
   // Tapes that the function makes and plays, where their gradients depend on what runs (control.h):
   tape_start,
   tape_stop,
@@ -55,6 +58,12 @@ struct TapeUse {
   std::vector<std::pair<std::int32_t, Part>> parts;
 };
 
+/// A function of the host language that each run calls: to print, to check.
+struct HostCall {
+  std::string name;
+  std::function<void(std::span<const Tensor>)> function;
+};
+
 struct Node {
   NodeKind kind = NodeKind::op;
   const OpDef* op = nullptr;  ///< of an op; else nullptr
@@ -68,6 +77,7 @@ struct Node {
   /// branch's graphs take those alone; a loop's take its variables first.
   std::vector<std::shared_ptr<const Graph>> graphs;
   std::shared_ptr<const TapeUse> tape;  ///< of the kinds that use one
+  std::shared_ptr<const HostCall> host;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
@@ -83,6 +93,9 @@ struct Graph {
   std::vector<Value> results;
   std::size_t arguments = 0;     ///< parameters that the caller passes
   std::vector<Tensor> captured;  ///< what the others are: symbolic tensors of the function around this one
+  /// Constants with ids up to this one existed before the function was traced. A tape may watch them, so they
+  /// are not folded.
+  std::uint64_t watched_up_to = 0;
 
   const TensorSpec& spec(Value value) const {
     return nodes[static_cast<std::size_t>(value.node)].results[static_cast<std::size_t>(value.result)];

@@ -1,5 +1,6 @@
 #include "engine/graph/run.h"
 
+#include "engine/graph/control.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
@@ -127,14 +128,26 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   return results;
 }
 
+void run_host(const Node& node, std::span<const Tensor> inputs) {
+  const LocationScope location(node.location);
+  if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer()))
+    tracer->add_host_call(*node.host, inputs);
+  else
+    node.host->function(inputs);
+}
+
 }  // namespace
 
 Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> inputs) const {
-  const std::vector<Executable>& graphs = nested_[number];
-  const bool is_true = inputs[0].item() != 0;
-  const std::size_t first = is_true ? 1 : 1 + graphs[0].graph().captured.size();
-  const Executable& taken = graphs[is_true ? 0 : 1];
-  return taken(inputs.subspan(first, taken.graph().captured.size()));
+  const auto take = [&](bool is_true) {
+    const std::vector<Executable>& graphs = nested_[number];
+    const std::size_t first = is_true ? 1 : 1 + graphs[0].graph().captured.size();
+    const Executable& taken = graphs[is_true ? 0 : 1];
+    return taken(inputs.subspan(first, taken.graph().captured.size()));
+  };
+  if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
+    return branch(inputs[0], [&] { return take(true); }, [&] { return take(false); });
+  return take(inputs[0].item() != 0);
 }
 
 Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
@@ -142,14 +155,21 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   const std::size_t count = body.graph().arguments;
   const std::size_t first_of_body = count + condition.graph().captured.size();
   Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
-  const auto with_captured = [&](std::span<const Tensor> captured) {
-    Tensors all = variables;
+  const auto call = [](const Executable& graph, std::span<const Tensor> arguments,
+                       std::span<const Tensor> captured) {
+    Tensors all(arguments.begin(), arguments.end());
     all.insert(all.end(), captured.begin(), captured.end());
-    return all;
+    return graph(all);
   };
-  while (condition(with_captured(inputs.subspan(count, first_of_body - count)))[0].item() != 0) {
+  const std::span<const Tensor> of_condition = inputs.subspan(count, first_of_body - count);
+  const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
+  if (current_tracer())  // this graph becomes part of one that is being traced
+    return loop(
+        variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
+        [&](std::span<const Tensor> values) { return call(body, values, of_body); });
+  while (call(condition, variables, of_condition)[0].item() != 0) {
     check_interrupt();
-    variables = body(with_captured(inputs.subspan(first_of_body)));
+    variables = call(body, variables, of_body);
   }
   return variables;
 }
@@ -174,6 +194,9 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       return run_branch(number, inputs);
     case NodeKind::loop:
       return run_loop(number, inputs);
+    case NodeKind::host:
+      run_host(node, inputs);
+      break;
     case NodeKind::tape_start:
       run.tape(*node.tape).start();
       break;

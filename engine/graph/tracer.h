@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +42,18 @@ class GraphTracer final : public TapeTracer {
   void tape_watches(std::uint64_t tape, const Variable& variable) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
 
+  // ---- for those who want to read a symbolic tensor (known_value.cpp)
+  /// Its value, where that follows from constants and shapes alone, and is small.
+  std::optional<Tensor> known_value(const Tensor& tensor) const;
+  /// Its value as the program would have it here if nothing were traced: what known_value computes, of random
+  /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument.
+  std::optional<Tensor> computed_now(const Tensor& tensor);
+  /// "x", "matmul_7:0"; "" for a tensor of another function.
+  std::string name_of(const Tensor& tensor) const;
+
+  /// Each run calls the function with the values of these tensors.
+  void add_host_call(HostCall call, std::span<const Tensor> inputs);
+
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
 
@@ -50,6 +64,10 @@ class GraphTracer final : public TapeTracer {
   Value constant_of(const Tensor& tensor);
   Value captured(const Tensor& tensor, std::string_view what);
   bool knows(const Tensor& tensor) const;
+  struct Evaluation;
+  TensorSpec spec_of(Value value) const;
+  std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
+  std::optional<Tensor> evaluated(const Tensor& tensor, Evaluation& evaluation) const;
   Tensors results_of(std::int32_t node);
   void add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
                      std::span<const Tensor> inputs);
@@ -70,6 +88,7 @@ class GraphTracer final : public TapeTracer {
     bool played_by_runs = false;
   };
   std::vector<OwnTape> tapes_;  ///< in the order in which they began
+  std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
   bool guessing_ = false;       ///< a tape is played to see what is connected; its nodes are dropped
 };
 

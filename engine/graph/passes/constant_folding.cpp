@@ -24,6 +24,7 @@ bool is_foldable(const Graph& graph, const Node& node) {
   for (const Value input : node.inputs) {
     const Node& from = graph.nodes[static_cast<std::size_t>(input.node)];
     if (from.kind != NodeKind::constant || !from.constant.on_cpu()) return false;
+    if (from.constant.id() <= graph.watched_up_to && has_gradients(from.constant.dtype())) return false;
     read += from.constant.bytes();
   }
   return bytes_of(node.results) <= std::max(small, read);

@@ -8,6 +8,7 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
   result.name = graph.name;
   result.arguments = graph.arguments;
   result.captured = graph.captured;
+  result.watched_up_to = graph.watched_up_to;
   std::vector<std::int32_t> numbers(graph.nodes.size(), -1);
   const auto moved = [&](Value value) {
     const std::int32_t kept = merged_into[static_cast<std::size_t>(value.node)];
