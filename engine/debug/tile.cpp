@@ -95,16 +95,16 @@ Plane plane_of(const Tensor& tensor, const std::vector<std::int64_t>& slice) {
 }
 
 /// First element, number of cells, and elements a cell, along one side.
-struct Side {
+struct TileSide {
   std::int64_t first = 0, cells = 0, step = 1, extent = 0;
 };
 
-Side side_of(const char* name, std::int64_t first, std::int64_t cells, std::int64_t step,
+TileSide side_of(const char* name, std::int64_t first, std::int64_t cells, std::int64_t step,
              std::int64_t extent) {
   if (first < 0 || cells < 0) refuse(name, " ", first, " and number ", cells, " must not be negative");
   if (step < 1) refuse(name, "_step is ", step, ", it must be at least 1");
   step = std::min(step, std::max<std::int64_t>(extent, 1));
-  Side side{std::min(first, extent), 0, step, extent};
+  TileSide side{std::min(first, extent), 0, step, extent};
   const std::int64_t left = extent - side.first;
   side.cells = std::min(cells, left / step + (left % step != 0));
   return side;
@@ -132,7 +132,7 @@ struct Maximum {
 };
 
 template <class Join, class T>
-double joined(const T* values, const Plane& plane, const Side& rows, const Side& columns, std::int64_t i,
+double joined(const T* values, const Plane& plane, const TileSide& rows, const TileSide& columns, std::int64_t i,
               std::int64_t j) {
   const std::int64_t top = rows.first + i * rows.step, left = columns.first + j * columns.step;
   const std::int64_t bottom = std::min(rows.extent, top + rows.step);
@@ -152,7 +152,7 @@ double joined(const T* values, const Plane& plane, const Side& rows, const Side&
 }
 
 template <class Join, class T>
-void fill(const T* values, const Plane& plane, const Side& rows, const Side& columns,
+void fill(const T* values, const Plane& plane, const TileSide& rows, const TileSide& columns,
           std::vector<double>& cells, const CancelFlag* cancel) {
   const std::int64_t work_of_row = std::max<std::int64_t>(1, columns.cells * columns.step * rows.step);
   const std::int64_t grain = std::max<std::int64_t>(1, (1 << 16) / work_of_row);
@@ -182,7 +182,7 @@ void with_join(protocol::CellValue cell, F&& f) {
 }
 
 /// int64 values that a double cannot hold.
-void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows, const Side& columns,
+void fill_exact(const std::int64_t* values, const Plane& plane, const TileSide& rows, const TileSide& columns,
                 std::vector<std::string>& exact) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;
   const auto each = [&](auto&& f) {
@@ -196,7 +196,7 @@ void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows
 }
 
 /// What no double says: strings, complex numbers, uint64, as they are printed.
-void fill_texts(const Tensor& elements, const Plane& plane, const Side& rows, const Side& columns,
+void fill_texts(const Tensor& elements, const Plane& plane, const TileSide& rows, const TileSide& columns,
                 std::vector<std::string>& texts) {
   constexpr std::size_t most_bytes = 60;
   for (std::int64_t i = 0; i < rows.cells; ++i)
@@ -211,20 +211,20 @@ void fill_texts(const Tensor& elements, const Plane& plane, const Side& rows, co
 }
 
 /// Of a GPU's tensor the cells of the tile alone, and the side that goes along all of them.
-Tensor part_of(const Tensor& tensor, const Plane& plane, const Side& rows, const Side& columns) {
+Tensor part_of(const Tensor& tensor, const Plane& plane, const TileSide& rows, const TileSide& columns) {
   const std::int64_t first = plane.offset + rows.first * plane.stride[0] + columns.first * plane.stride[1];
   return part_on_host(tensor, {rows.cells, columns.cells}, {plane.stride[0], plane.stride[1]}, first);
 }
-Side of_all(const Side& side) {
+TileSide of_all(const TileSide& side) {
   return {0, side.cells, 1, side.cells};
 }
 
 /// Larger cells, by the device.
-void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, const Side& rows,
-                const Side& columns, protocol::CellValue cell, std::vector<double>& cells) {
+void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, const TileSide& rows,
+                const TileSide& columns, protocol::CellValue cell, std::vector<double>& cells) {
   const Tensor values = in_kernel_dtype_there(tensor);
   const Plane plane = plane_of(values, slice);
-  const auto end = [](const Side& side) {
+  const auto end = [](const TileSide& side) {
     return std::min(side.extent, side.first + side.cells * side.step);
   };
   const kernels::Cells of{{end(rows) - rows.first, end(columns) - columns.first},
@@ -237,8 +237,8 @@ void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, co
                    static_cast<kernels::CellValue>(cell), cells.data());
 }
 
-void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice, const Side& rows,
-                  const Side& columns, protocol::CellValue cell, protocol::Tile& tile,
+void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice, const TileSide& rows,
+                  const TileSide& columns, protocol::CellValue cell, protocol::Tile& tile,
                   const CancelFlag* cancel) {
   const Tensor shaped = in_numbers(elements);
   const Plane plane = plane_of(shaped, slice);
@@ -274,8 +274,8 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
       reshaped(is_there ? tensor : tensor.on_host(), wanted_shape(tensor, request.reshape));
   const std::vector<std::int64_t> slice = full_slice(elements.shape(), request.slice);
   const Plane plane = plane_of(elements, slice);
-  const Side rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);
-  const Side columns =
+  const TileSide rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);
+  const TileSide columns =
       side_of("column", request.column, request.columns, request.column_step, plane.extent[1]);
   if (columns.cells > 0 && rows.cells > most_cells / columns.cells)
     refuse(rows.cells, " × ", columns.cells, " cells are more than the ", most_cells, " of one answer");

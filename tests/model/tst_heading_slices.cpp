@@ -57,11 +57,11 @@ class ScopeSource : public Source {
 constexpr int count = 50'000;
 
 /// A model whose groups are all known, with headings for cells.
-struct Bench {
+struct SlicesBench {
   ScopeSource source{count};
   Session session;
   RecordsModel model{&session};
-  Bench() {
+  SlicesBench() {
     session.setSource(&source);
     model.setHeadingLevel(HeadingLevel::cell);
     source.say();
@@ -135,7 +135,7 @@ class TestHeadingSlices : public QObject {
   }
 
   void theRowsStayUntilScopesAreComplete() {
-    Bench bench;
+    SlicesBench bench;
     QVERIFY(bench.known());
     QSignalSpy resets(&bench.model, &QAbstractItemModel::modelReset);
     QList<int> percents;
@@ -152,13 +152,13 @@ class TestHeadingSlices : public QObject {
     QVERIFY(!bench.model.headingProgress());
     QCOMPARE(resets.count(), 1);
     QCOMPARE(bench.model.rowCount(), 1 + 2 * count);
-    QVERIFY2(percents.size() >= Bench::slices, qPrintable(QString::number(percents.size())));
+    QVERIFY2(percents.size() >= SlicesBench::slices, qPrintable(QString::number(percents.size())));
     QVERIFY(std::ranges::is_sorted(percents));
     QVERIFY(percents.front() < 50 && percents.back() > 50);
   }
 
   void thePresentLevelDropsWhatIsBeingLaidOut() {
-    Bench bench;
+    SlicesBench bench;
     QVERIFY(bench.known());
     QSignalSpy resets(&bench.model, &QAbstractItemModel::modelReset);
     bench.model.setHeadingLevel(HeadingLevel::scope);
@@ -166,7 +166,7 @@ class TestHeadingSlices : public QObject {
     bench.model.setHeadingLevel(HeadingLevel::cell);
     QVERIFY(!bench.model.headingProgress());
     QCOMPARE(bench.model.nextHeadingLevel(), HeadingLevel::cell);
-    for (int turn = 0; turn < 4 * Bench::slices; ++turn) QCoreApplication::processEvents();
+    for (int turn = 0; turn < 4 * SlicesBench::slices; ++turn) QCoreApplication::processEvents();
     QCOMPARE(bench.model.headingLevel(), HeadingLevel::cell);
     QVERIFY(resets.isEmpty());
     QCOMPARE(bench.model.rowCount(), count + 1);
@@ -174,7 +174,7 @@ class TestHeadingSlices : public QObject {
 
   // Records that come, and a group that is folded, while another level is laid out.
   void whatChangesMeanwhileIsInIt() {
-    Bench bench;
+    SlicesBench bench;
     QVERIFY(bench.known());
     bench.model.setHeadingLevel(HeadingLevel::scope);
     bench.source.grow(count + 100);
@@ -189,7 +189,7 @@ class TestHeadingSlices : public QObject {
   }
 
   void aFilterBeginsTheRowsAnew() {
-    Bench bench;
+    SlicesBench bench;
     QVERIFY(bench.known());
     bench.model.setHeadingLevel(HeadingLevel::scope);
     bench.model.setFilter("nothing is called so", Direction::both);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds time_at_once(40);
 constexpr std::int64_t longest_time = std::int64_t{1} << 60;  // nanoseconds
-constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
+constexpr std::uint32_t most_pixels = 10'000, most_totals = 1000, most_step_points = 10'000;
 constexpr std::size_t most_pauses = 10'000;
 constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
 constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
@@ -278,7 +278,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const 
   reply.rows_total = rows.size();
   reply.first = asked.first;
   const std::size_t first = std::min<std::size_t>(asked.first, rows.size());
-  const std::size_t last = std::min<std::size_t>(rows.size(), first + std::min(asked.count, most_rows));
+  const std::size_t last = std::min<std::size_t>(rows.size(), first + std::min(asked.count, most_totals));
   reply.rows.assign(std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(first)),
                     std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(last)));
   return reply;
