@@ -64,6 +64,8 @@ std::string line_of(const Graph& graph, std::size_t number) {
       return left + "branch(" + inputs + ")" + nested_text(node, {"if true", "if false"});
     case NodeKind::loop:
       return left + "loop(" + inputs + ")" + nested_text(node, {"while", "do"});
+    case NodeKind::custom:
+      return left + "custom gradient of " + node.own_gradient->name + "(" + inputs + ")";
     case NodeKind::host:
       return "call " + node.host->name + "(" + inputs + ")";
     case NodeKind::tape_start:
@@ -98,6 +100,7 @@ bool has_effect(const Node& node) {
   switch (node.kind) {
     case NodeKind::constant:
     case NodeKind::read:
+    case NodeKind::custom:
       return false;
     case NodeKind::op:
       return node.draws;

@@ -31,6 +31,7 @@ enum class NodeKind : std::uint8_t {
   op,         ///< a call of a registry row
   branch,     ///< runs graphs[0] where its first input is true, else graphs[1]
   loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
+  custom,     ///< its first inputs' function with a gradient of its own gave the next ones, which are the results
   host,       ///< calls `host` with its inputs' values; has no results
   // Tapes that the function makes and plays, where their gradients depend on what runs (control.h):
   tape_start,
@@ -64,6 +65,16 @@ struct HostCall {
   std::function<void(std::span<const Tensor>)> function;
 };
 
+/// A gradient that a custom node has in place of its ops' (tf.custom_gradient). The node's inputs: those of the
+/// function, its outputs, and what graphs[0], of the outputs' cotangents, reads.
+struct OwnGradient {
+  std::string name;
+  std::size_t inputs = 0, outputs = 0;
+  std::vector<Variable> variables;  ///< inputs, too
+  std::vector<bool> given;          ///< of each input and variable: whether graphs[0] has its gradient
+  std::string error;                ///< why there is no graphs[0]
+};
+
 struct Node {
   NodeKind kind = NodeKind::op;
   const OpDef* op = nullptr;  ///< of an op; else nullptr
@@ -78,6 +89,7 @@ struct Node {
   std::vector<std::shared_ptr<const Graph>> graphs;
   std::shared_ptr<const TapeUse> tape;  ///< of the kinds that use one
   std::shared_ptr<const HostCall> host;
+  std::shared_ptr<const OwnGradient> own_gradient;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call

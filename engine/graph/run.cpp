@@ -35,7 +35,8 @@ Attributes drawn(const Node& node, std::span<const Tensor> inputs) {
 Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(graph_.nodes.size()) {
   for (const Node& node : graph_.nodes) {
     nested_.emplace_back();
-    for (const auto& inner : node.graphs) nested_.back().emplace_back(*inner);
+    for (const auto& inner : node.graphs)
+      nested_.back().push_back(std::make_shared<const Executable>(*inner));
     first_slots_.push_back(slots_);
     slots_ += node.results.size();
   }
@@ -140,9 +141,9 @@ void run_host(const Node& node, std::span<const Tensor> inputs) {
 
 Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> inputs) const {
   const auto take = [&](bool is_true) {
-    const std::vector<Executable>& graphs = nested_[number];
-    const std::size_t first = is_true ? 1 : 1 + graphs[0].graph().captured.size();
-    const Executable& taken = graphs[is_true ? 0 : 1];
+    const auto& graphs = nested_[number];
+    const std::size_t first = is_true ? 1 : 1 + graphs[0]->graph().captured.size();
+    const Executable& taken = *graphs[is_true ? 0 : 1];
     return taken(inputs.subspan(first, taken.graph().captured.size()));
   };
   if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
@@ -151,7 +152,7 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
 }
 
 Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
-  const Executable &condition = nested_[number][0], &body = nested_[number][1];
+  const Executable &condition = *nested_[number][0], &body = *nested_[number][1];
   const std::size_t count = body.graph().arguments;
   const std::size_t first_of_body = count + condition.graph().captured.size();
   Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
@@ -174,6 +175,45 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   return variables;
 }
 
+Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> inputs) const {
+  const std::shared_ptr<const OwnGradient> own = graph_.nodes[number].own_gradient;
+  const std::span<const Tensor> given = inputs.first(own->inputs);
+  const std::span<const Tensor> outputs = inputs.subspan(own->inputs, own->outputs);
+  const detail::ThreadState& thread = detail::thread_state;
+  auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
+  if (!tracer && (thread.recording == 0 || thread.quiet != 0))
+    return Tensors(outputs.begin(), outputs.end());
+  const auto read = inputs.subspan(own->inputs + own->outputs);
+  const CustomVjp vjp = [own, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
+                         graph = own->error.empty() ? nested_[number][0] : nullptr](
+                            std::span<const Tensor> cotangents) {
+    if (!graph)
+      fail<FailedPreconditionError>(own->name,
+                                    ": its gradient function could not be traced: ", own->error);
+    Tensors arguments;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros(specs[i].shape, specs[i].dtype));
+    arguments.insert(arguments.end(), read.begin(), read.end());
+    const Tensors found = (*graph)(arguments);
+    Tensors gradients;
+    std::size_t next = 0;
+    for (const bool there : own->given) gradients.push_back(there ? found[next++] : Tensor());
+    return gradients;
+  };
+  std::optional<UnobservedScope> unobserved;
+  if (tracer) unobserved.emplace();
+  Tensors results = custom_gradient(own->name, given, [&] {
+    return CustomResult{Tensors(outputs.begin(), outputs.end()), vjp, own->variables};
+  });
+  if (tracer) {
+    OwnGradient again;
+    again.name = own->name;
+    again.variables = own->variables;
+    tracer->add_own_gradient(std::move(again), given, results, vjp);
+  }
+  return results;
+}
+
 Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const {
   const Node& node = graph_.nodes[number];
   switch (node.kind) {
@@ -194,6 +234,8 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       return run_branch(number, inputs);
     case NodeKind::loop:
       return run_loop(number, inputs);
+    case NodeKind::custom:
+      return run_custom(number, inputs);
     case NodeKind::host:
       run_host(node, inputs);
       break;

@@ -32,10 +32,11 @@ class Executable {
   struct Run;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
   Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
+  Tensors run_custom(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_loop(std::size_t number, std::span<const Tensor> inputs) const;
 
   Graph graph_;
-  std::vector<std::vector<Executable>> nested_;         ///< of each node: its graphs
+  std::vector<std::vector<std::shared_ptr<const Executable>>> nested_;  ///< of each node: its graphs
   std::vector<std::size_t> first_slots_;                ///< of each node's results, in the list of all values
   std::vector<std::vector<std::size_t>> last_read_by_;  ///< slots to be emptied behind each node
   std::size_t slots_ = 0;

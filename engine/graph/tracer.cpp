@@ -34,6 +34,12 @@ std::string described(const Tensor& tensor) {
 
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around) {
   graph_.name = std::move(name);
+  if (around) locate_ = around->locate_;
+}
+
+std::uint32_t GraphTracer::location() const {
+  const std::uint32_t captured = capture_location();
+  return captured == 0 && locate_ ? locate_() : captured;
 }
 
 Tensor GraphTracer::parameter(const std::string& name, const TensorSpec& spec) {
@@ -48,7 +54,7 @@ Tensor GraphTracer::parameter(const std::string& name, const TensorSpec& spec) {
 std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   const std::string_view what = node.op ? std::string_view(node.op->name) : std::string_view(graph_.name);
   for (const Tensor& input : inputs) node.inputs.push_back(value_of(input, what));
-  node.location = capture_location();
+  node.location = location();
   node.scope = current_scope();
   node.device = device_scope();
   graph_.nodes.push_back(std::move(node));
@@ -136,6 +142,47 @@ Tensors GraphTracer::add_control(Node node, std::span<const Tensor> inputs) {
   Tensors results = results_of(add(std::move(node), inputs));
   variables_.clear();  // it may have assigned to any
   return results;
+}
+
+void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inputs,
+                                   std::span<const Tensor> outputs, const CustomVjp& vjp) {
+  own.inputs = inputs.size();
+  own.outputs = outputs.size();
+  own.given.clear();
+  own.error.clear();
+  Node node;
+  node.kind = NodeKind::custom;
+  Tensors all(inputs.begin(), inputs.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  GraphTracer inner("gradient of " + own.name, this);
+  Tensors cotangents;
+  for (const Tensor& output : outputs) {
+    node.results.push_back({output.dtype(), output.shape()});
+    cotangents.push_back(inner.parameter("d" + std::to_string(cotangents.size()), node.results.back()));
+  }
+  try {
+    Tensors gradients;
+    {
+      const StopRecording stopped;
+      const TracerScope scope(&inner);
+      gradients = vjp(cotangents);
+    }
+    Tensors defined;
+    for (const Tensor& gradient : gradients) {
+      own.given.push_back(static_cast<bool>(gradient));
+      if (gradient) defined.push_back(gradient);
+    }
+    auto graph = std::make_shared<const Graph>(inner.finish(defined));
+    all.insert(all.end(), graph->captured.begin(), graph->captured.end());
+    node.graphs.push_back(std::move(graph));
+  } catch (const Error& error) {  // it matters where the gradient is asked for
+    own.error = error.what();
+  }
+  node.own_gradient = std::make_shared<const OwnGradient>(std::move(own));
+  const std::int32_t number = add(std::move(node), all);
+  // What reads an output from here on reads the node's.
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    values_[outputs[i].id()] = {number, static_cast<std::int32_t>(i)};
 }
 
 void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,

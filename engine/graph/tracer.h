@@ -27,6 +27,11 @@ class GraphTracer final : public TapeTracer {
   /// as captured parameters.
   explicit GraphTracer(std::string name, GraphTracer* around = nullptr);
 
+  /// Asked for the place in the program where capture_location() knows none; of nested functions, too.
+  void set_locate(std::function<std::uint32_t()> locate) { locate_ = std::move(locate); }
+  /// Where the program is.
+  std::uint32_t location() const;
+
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const TensorSpec& spec);
   /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
@@ -51,6 +56,9 @@ class GraphTracer final : public TapeTracer {
   /// "x", "matmul_7:0"; "" for a tensor of another function.
   std::string name_of(const Tensor& tensor) const;
 
+  /// These outputs of a function of these inputs get the gradient that `vjp` gives, which is traced now.
+  void add_own_gradient(OwnGradient own, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                        const CustomVjp& vjp);
   /// Each run calls the function with the values of these tensors.
   void add_host_call(HostCall call, std::span<const Tensor> inputs);
 
@@ -79,6 +87,7 @@ class GraphTracer final : public TapeTracer {
 
   Graph graph_;
   GraphTracer* const around_;
+  std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
   std::vector<Node> captures_;                           ///< parameters to come behind the arguments

@@ -10,6 +10,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/modules/tape_object.h"
 #include "engine/python/op_function.h"
+#include "engine/python/source_lines.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
@@ -69,6 +70,7 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
                                               const py::object& function) {
   const std::uint64_t newest = detail::newest_tensor_id();
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
+  tracer.set_locate(&location_in_program);
   Tensors arguments;
   for (const py::handle parameter : parameters) {
     const auto [text, dtype, shape] =
@@ -109,7 +111,7 @@ py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
 
 const char* kind_text(NodeKind kind) {
   constexpr const char* names[] = {"parameter", "constant",   "read",      "assign",     "op",      "branch",
-                                   "loop",      "host",       "tape_start", "tape_stop", "tape_watch", "gradient"};
+                                   "loop",      "custom",     "host",       "tape_start", "tape_stop", "tape_watch", "gradient"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -60,7 +60,7 @@ void check_readable(const Variable& variable, const char* reader) {
   if (!is_tracing()) [[likely]]
     return;
   fail<SymbolicValueError>(reader, " needs the value of ", variable.name(),
-                           ", which is what it is each time the function runs that is being traced; ",
+                           ", which a function that is being traced reads anew each time it runs; ",
                            what_to_do);
 }
 
@@ -84,7 +84,8 @@ CreationRule* set_creation_rule(CreationRule* rule) {
 void check_creation() {
   if (!creation_rule || !is_tracing()) return;
   if (!creation_rule->allowed) {
-    const std::uint32_t line = location_of(capture_location()).line;
+    const graph::GraphTracer* tracer = graph_tracer();
+    const std::uint32_t line = tracer ? location_of(tracer->location()).line : 0;
     fail<InvalidArgumentError>(
         "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
         "is only created once or created outside tf.function. See "
