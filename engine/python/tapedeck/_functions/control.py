@@ -92,6 +92,17 @@ else:
     _autograph.plug_in(Backend())
 
 
+def converts():
+    """Whether functions are converted."""
+    return _autograph is not None
+
+
+def steps(start, limit, delta):
+    """What `for` of a converted function runs over: numbers at equal steps, known when the graph runs."""
+    from tapedeck._autograph import items  # which imports the ops
+    return items.range_(start, limit, delta)
+
+
 def converted(func):
     """The function with its control flow in the graph, where this package can convert it."""
     if _autograph is None:
