@@ -31,6 +31,7 @@ std::string call_text(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
     if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
       line += (line.empty() ? "" : ", ") + spec.name + "=" + to_string(node.attributes[i]);
+  if (node.draw_of >= 0) line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
   return node.op->name + "(" + line + ")";
 }
 
@@ -103,7 +104,7 @@ bool has_effect(const Node& node) {
     case NodeKind::custom:
       return false;
     case NodeKind::op:
-      return node.draws;
+      return node.draws && node.draw_of < 0;
     case NodeKind::branch:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {
         return std::ranges::any_of(graph->nodes, [](const Node& inner) {

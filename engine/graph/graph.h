@@ -92,6 +92,7 @@ struct Node {
   std::shared_ptr<const OwnGradient> own_gradient;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
+  std::int32_t draw_of = -1;  ///< draws again what that node drew: a VJP. -1: goes on in the sequence
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)

@@ -67,6 +67,7 @@ std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation
   if (node.kind == NodeKind::constant) return node.constant;
   if (evaluation.now && node.kind == NodeKind::read) return node.variable->peek();
   if (node.kind != NodeKind::op || node.op->updates) return std::nullopt;
+  if (node.draw_of >= 0) return std::nullopt;
   if (!evaluation.now && (node.draws || bytes_of_results(node) > most_bytes)) return std::nullopt;
   if (!evaluation.now && ++evaluation.nodes > most_nodes) return std::nullopt;
   if (evaluation.depth >= deepest) return std::nullopt;
@@ -133,6 +134,7 @@ void GraphTracer::add_host_call(HostCall call, std::span<const Tensor> inputs) {
   node.kind = NodeKind::host;
   node.host = std::make_shared<const HostCall>(std::move(call));
   add(std::move(node), inputs);
+  variables_.clear();  // it may have assigned to any
 }
 
 }  // namespace tapedeck::graph

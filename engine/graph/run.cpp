@@ -1,5 +1,8 @@
 #include "engine/graph/run.h"
 
+#include <map>
+#include <tuple>
+
 #include "engine/graph/control.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
@@ -22,11 +25,20 @@ bool needs_run_op() {
          gpu_count() > 0;
 }
 
-/// The attributes of this run: a random op goes on in its sequence.
-Attributes drawn(const Node& node, std::span<const Tensor> inputs) {
+/// By the number of the node that drew: key and counter.
+using Draws = std::map<std::int32_t, std::pair<Attribute, Attribute>>;
+
+/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew.
+Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
   std::vector<Attribute> values;
   for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
-  resolve_random(*node.op, values, inputs);
+  Attribute &key = values[node.op->place_of("key")], &counter = values[node.op->place_of("counter")];
+  if (node.draw_of >= 0) {
+    std::tie(key, counter) = draws.at(node.draw_of);
+  } else {
+    resolve_random(*node.op, values, inputs);
+    draws[number] = {key, counter};
+  }
   return Attributes(std::move(values));
 }
 
@@ -77,6 +89,7 @@ void Executable::check(std::span<const Tensor> arguments) const {
 /// What lasts as long as one run.
 struct Executable::Run {
   std::vector<std::unique_ptr<Tape>> tapes;
+  Draws draws;
 
   Tape& tape(const TapeUse& use) {
     const auto number = static_cast<std::size_t>(use.tape);
@@ -88,8 +101,8 @@ struct Executable::Run {
 
 namespace {
 
-Tensors run_op_node(const Node& node, std::span<const Tensor> inputs) {
-  const Attributes& attributes = node.draws ? drawn(node, inputs) : node.attributes;
+Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
+  const Attributes& attributes = node.draws ? drawn(node, number, inputs, draws) : node.attributes;
   if (!needs_run_op())
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
@@ -229,7 +242,7 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;
     }
     case NodeKind::op:
-      return run_op_node(node, inputs);
+      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws);
     case NodeKind::branch:
       return run_branch(number, inputs);
     case NodeKind::loop:

@@ -72,6 +72,7 @@ class GraphTracer final : public TapeTracer {
   Value constant_of(const Tensor& tensor);
   Value captured(const Tensor& tensor, std::string_view what);
   bool knows(const Tensor& tensor) const;
+  std::int32_t draw_of(const OpContext& context);
   struct Evaluation;
   TensorSpec spec_of(Value value) const;
   std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
@@ -97,6 +98,8 @@ class GraphTracer final : public TapeTracer {
     bool played_by_runs = false;
   };
   std::vector<OwnTape> tapes_;  ///< in the order in which they began
+  /// By the number that the trace gave a draw: the node that draws.
+  std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
   bool guessing_ = false;       ///< a tape is played to see what is connected; its nodes are dropped
 };

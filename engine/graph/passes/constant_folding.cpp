@@ -17,7 +17,7 @@ std::size_t bytes_of(const TensorSpecs& specs) {
 }
 
 bool is_foldable(const Graph& graph, const Node& node) {
-  if (node.kind != NodeKind::op || has_effect(node) || node.op->updates || node.device ||
+  if (node.kind != NodeKind::op || node.draws || node.op->updates || node.device ||
       node.results.size() != 1)
     return false;
   std::size_t read = 0;

@@ -19,6 +19,8 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
     numbers[i] = static_cast<std::int32_t>(result.nodes.size());
     result.nodes.push_back(graph.nodes[i]);
     for (Value& input : result.nodes.back().inputs) input = moved(input);
+    if (std::int32_t& drawn = result.nodes.back().draw_of; drawn >= 0)
+      drawn = numbers[static_cast<std::size_t>(drawn)];
   }
   for (const Value value : graph.results) result.results.push_back(moved(value));
   return result;

@@ -154,6 +154,27 @@ class TestGraphHost : public QObject {
     QCOMPARE(called(inside, x).to_vector(), expected);
   }
 
+  void a_gradient_repeats_what_was_drawn() {
+    const Graph graph = graph::trace("f", std::array{three}, [](std::span<const Tensor> a) {
+      Tape tape;
+      tape.start();
+      tape.watch(a[0]);
+      const Tensor y = ops::dropout(ops::dropout(a[0], 0.5), 0.25);
+      tape.stop();
+      return Tensors{y, tape.gradient(std::array{y}, std::array{Tape::Source{a[0], {}}})[0]};
+    });
+    QVERIFY(graph.text().find("draws as %1)") != std::string::npos);
+    const Graph passed = graph::run_passes(graph).back().passed.graph;
+    const Graph around = graph::trace("g", std::array{three}, [&](std::span<const Tensor> a) {
+      return Executable(passed)(Tensors{a[0]});
+    });
+    for (const Graph& each : {graph, passed, around})
+      for (int run = 0; run < 5; ++run) {
+        const Tensors found = Executable(each)(Tensors{three_of(1, 1, 1)});
+        QCOMPARE(found[0].to_vector(), found[1].to_vector());  // of ones they are the same
+      }
+  }
+
   void graphs_with_branches_and_loops_run_in_graphs() {
     const Tensor zero = Tensor::scalar(0, DType::float64), one = Tensor::scalar(1, DType::float64);
     const Graph inner = graph::trace("f", std::array{three}, [&](std::span<const Tensor> x) {

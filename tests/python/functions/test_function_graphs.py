@@ -300,6 +300,73 @@ class Programs(GraphCase):
                 self.assertSame(*[gradients(lambda x, y: f(x, y)[0], [x, y]) for f in (program, made)])
                 self.assertAsEager(lambda x, y: gradients(lambda x, y: program(x, y)[0], [x, y], 1), x, y)
 
+    def test_a_gradient_repeats_what_was_drawn(self):
+        x = tf.ones([3, 4])
+
+        def f(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.nn.dropout(tf.nn.dropout(x, rate=0.3) * 2., rate=0.5) + tf.nn.dropout(x, rate=0.5)
+            return y, tape.gradient(y, x), tf.random.gamma([2], 3.), tf.random.normal([2])
+
+        made, around = tf.function(f), tf.function(lambda x: made(x))
+        outer = tf.function(lambda x: tf.nn.dropout(tf.nn.dropout(x, rate=0.3) * x, rate=0.5))
+
+        def run(function, gradient_of):
+            tf.random.set_seed(4)
+            found = [function(x) for _ in range(3)]
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = gradient_of(x)
+            return [*found, y, tape.gradient(y, x)]
+
+        expected = run(f, outer.python_function)
+        self.assertSame(expected, run(made, outer))
+        self.assertSame(expected, run(around, tf.function(lambda x: outer(x))))
+
+    def test_a_training_step_with_layers(self):
+        def losses(eagerly):
+            tf.config.run_functions_eagerly(eagerly)
+            tf.random.set_seed(1)
+            model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.BatchNormalization(),
+                                         tf.keras.layers.Dropout(0.3), tf.keras.layers.Dense(2)])
+            x = tf.constant(np.random.default_rng(0).normal(size=(16, 4)), tf.float32)
+            y = tf.constant(np.arange(16) % 2)
+            model(x)
+            optimizer = tf.keras.optimizers.Adam(0.01)
+            loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+            mean = tf.keras.metrics.Mean()
+
+            @tf.function
+            def step(x, y):
+                with tf.GradientTape() as tape:
+                    loss = loss_of(y, model(x, training=True))
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+                mean.update_state(loss)
+                return loss, optimizer.iterations
+
+            found = [step(x, y) for _ in range(4)]
+            return found, mean.result(), [tf.convert_to_tensor(each) for each in model.variables]
+
+        self.assertSame(losses(True), losses(False))
+
+    def test_optimisers_of_the_first_generation(self):
+        def run(eagerly):
+            tf.config.run_functions_eagerly(eagerly)
+            w, count = tf.Variable([1., 2.]), tf.Variable(0)
+            optimizer = tf.train.AdamOptimizer(0.1)
+
+            @tf.function
+            def step(x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_sum((w - x)**2)
+                optimizer.apply_gradients([(tape.gradient(loss, w), w)], global_step=count)
+                return w * 1., count
+
+            return [step(tf.constant([3., 1.])) for _ in range(3)]
+
+        self.assertSame(run(True), run(False))
+
     def test_layers(self):
         model = tf.keras.Sequential([tf.keras.layers.Dense(4, activation="relu"), tf.keras.layers.Dense(2)])
         made = tf.function(model)

@@ -302,6 +302,14 @@ class State(GraphCase):
         f(tf.constant(1.))
         self.assertEqual(seen, [6.])
 
+    def test_a_data_set_is_not_read_while_a_function_is_traced(self):
+        data = tf.data.Dataset.range(3)
+        iterator = iter(data)
+        for read in (lambda: list(data), lambda: next(iterator), lambda: iterator.get_next()):
+            with self.assertRaisesRegex(tf.errors.UnimplementedError, "data set: its elements cannot be read"):
+                tf.function(read)()
+        self.assertEqual(int(next(iterator)), 0)
+
     def test_random_ops_draw_at_each_call(self):
         draw = tf.function(lambda: tf.random.normal([2]))
         tf.random.set_seed(5)
