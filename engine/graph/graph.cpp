@@ -31,7 +31,8 @@ std::string call_text(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
     if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
       line += (line.empty() ? "" : ", ") + spec.name + "=" + to_string(node.attributes[i]);
-  if (node.draw_of >= 0) line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
+  if (node.draw_of >= 0)
+    line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
   return node.op->name + "(" + line + ")";
 }
 

@@ -31,7 +31,8 @@ enum class NodeKind : std::uint8_t {
   op,         ///< a call of a registry row
   branch,     ///< runs graphs[0] where its first input is true, else graphs[1]
   loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
-  custom,     ///< its first inputs' function with a gradient of its own gave the next ones, which are the results
+  custom,     ///< its first inputs' function with a gradient of its own gave the next ones, which are the
+              ///< results
   host,       ///< calls `host` with its inputs' values; has no results
   // Tapes that the function makes and plays, where their gradients depend on what runs (control.h):
   tape_start,
@@ -65,8 +66,8 @@ struct HostCall {
   std::function<void(std::span<const Tensor>)> function;
 };
 
-/// A gradient that a custom node has in place of its ops' (tf.custom_gradient). The node's inputs: those of the
-/// function, its outputs, and what graphs[0], of the outputs' cotangents, reads.
+/// A gradient that a custom node has in place of its ops' (tf.custom_gradient). The node's inputs: those of
+/// the function, its outputs, and what graphs[0], of the outputs' cotangents, reads.
 struct OwnGradient {
   std::string name;
   std::size_t inputs = 0, outputs = 0;
@@ -92,7 +93,7 @@ struct Node {
   std::shared_ptr<const OwnGradient> own_gradient;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
-  std::int32_t draw_of = -1;  ///< draws again what that node drew: a VJP. -1: goes on in the sequence
+  std::int32_t draw_of = -1;     ///< draws again what that node drew: a VJP. -1: goes on in the sequence
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)

@@ -90,8 +90,8 @@ std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation
   for (std::size_t i = 0; i < node.attributes.size(); ++i) attributes.push_back(node.attributes[i]);
   if (node.draws) resolve_random(*node.op, attributes, inputs);
   const Attributes resolved(std::move(attributes));
-  const Tensors results = evaluation.now ? run_op(*node.op, inputs, resolved)
-                                         : replay_op(*node.op, inputs, resolved, Device{});
+  const Tensors results =
+      evaluation.now ? run_op(*node.op, inputs, resolved) : replay_op(*node.op, inputs, resolved, Device{});
   for (std::size_t i = 0; i < results.size(); ++i)
     evaluation.known[{value.node, static_cast<std::int32_t>(i)}] = results[i];
   return results[static_cast<std::size_t>(value.result)];

@@ -160,7 +160,8 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
     return taken(inputs.subspan(first, taken.graph().captured.size()));
   };
   if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
-    return branch(inputs[0], [&] { return take(true); }, [&] { return take(false); });
+    return branch(
+        inputs[0], [&] { return take(true); }, [&] { return take(false); });
   return take(inputs[0].item() != 0);
 }
 
@@ -194,15 +195,13 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   const std::span<const Tensor> outputs = inputs.subspan(own->inputs, own->outputs);
   const detail::ThreadState& thread = detail::thread_state;
   auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
-  if (!tracer && (thread.recording == 0 || thread.quiet != 0))
-    return Tensors(outputs.begin(), outputs.end());
+  if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
   const auto read = inputs.subspan(own->inputs + own->outputs);
   const CustomVjp vjp = [own, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
-                         graph = own->error.empty() ? nested_[number][0] : nullptr](
-                            std::span<const Tensor> cotangents) {
+                         graph = own->error.empty() ? nested_[number][0]
+                                                    : nullptr](std::span<const Tensor> cotangents) {
     if (!graph)
-      fail<FailedPreconditionError>(own->name,
-                                    ": its gradient function could not be traced: ", own->error);
+      fail<FailedPreconditionError>(own->name, ": its gradient function could not be traced: ", own->error);
     Tensors arguments;
     for (std::size_t i = 0; i < specs.size(); ++i)
       arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros(specs[i].shape, specs[i].dtype));

@@ -101,7 +101,7 @@ class GraphTracer final : public TapeTracer {
   /// By the number that the trace gave a draw: the node that draws.
   std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
-  bool guessing_ = false;       ///< a tape is played to see what is connected; its nodes are dropped
+  bool guessing_ = false;             ///< a tape is played to see what is connected; its nodes are dropped
 };
 
 /// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …

@@ -110,8 +110,9 @@ py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
 }
 
 const char* kind_text(NodeKind kind) {
-  constexpr const char* names[] = {"parameter", "constant",   "read",      "assign",     "op",      "branch",
-                                   "loop",      "custom",     "host",       "tape_start", "tape_stop", "tape_watch", "gradient"};
+  constexpr const char* names[] = {"parameter", "constant",   "read",    "assign", "op",
+                                   "branch",    "loop",       "custom",  "host",   "tape_start",
+                                   "tape_stop", "tape_watch", "gradient"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -169,7 +170,8 @@ py::list changes_of(const GraphFunction& function) {
 /// Tensors that the function found outside, each once.
 void add_captured(const Graph& graph, std::set<std::uint64_t>& seen, std::uint64_t newest, py::list& list) {
   for (const graph::Node& node : graph.nodes) {
-    if (node.kind == NodeKind::constant && node.constant.id() <= newest && seen.insert(node.constant.id()).second)
+    if (node.kind == NodeKind::constant && node.constant.id() <= newest &&
+        seen.insert(node.constant.id()).second)
       list.append(checked(wrap(node.constant)));
     for (const auto& inner : node.graphs) add_captured(*inner, seen, newest, list);
   }
@@ -177,8 +179,7 @@ void add_captured(const Graph& graph, std::set<std::uint64_t>& seen, std::uint64
 
 void add_variables(const Graph& graph, std::set<std::uint64_t>& seen, py::list& list) {
   for (const graph::Node& node : graph.nodes) {
-    if (node.variable && seen.insert(node.variable->id()).second)
-      list.append(checked(wrap(*node.variable)));
+    if (node.variable && seen.insert(node.variable->id()).second) list.append(checked(wrap(*node.variable)));
     for (const auto& inner : node.graphs) add_variables(*inner, seen, list);
   }
 }
@@ -192,8 +193,7 @@ py::list branch_object(const py::object& predicate, const py::object& if_true, c
       return through_graph([&] { return tensors_of(checked(PyObject_CallNoArgs(function.ptr())), "cond"); });
     };
   };
-  return list_of(
-      graph::branch(required_tensor(predicate.ptr(), "cond: pred"), run(if_true), run(if_false)));
+  return list_of(graph::branch(required_tensor(predicate.ptr(), "cond: pred"), run(if_true), run(if_false)));
 }
 
 py::list loop_object(const py::sequence& variables, const py::object& condition, const py::object& body) {
@@ -252,14 +252,14 @@ void bind_contexts(py::module_& module) {
                               "may not. made: how many they made.")
       .def(py::init<bool>(), py::arg("allowed"))
       .def_property_readonly("made", [](const CreationContext& context) { return context.rule.made; })
-      .def("__enter__",
-           [](CreationContext& context) -> CreationContext& {
-             context.before = set_creation_rule(&context.rule);
-             return context;
-           },
-           py::return_value_policy::reference)
-      .def("__exit__",
-           [](CreationContext& context, const py::args&) { set_creation_rule(context.before); });
+      .def(
+          "__enter__",
+          [](CreationContext& context) -> CreationContext& {
+            context.before = set_creation_rule(&context.rule);
+            return context;
+          },
+          py::return_value_policy::reference)
+      .def("__exit__", [](CreationContext& context, const py::args&) { set_creation_rule(context.before); });
 }
 
 void bind_graph_function(py::module_& module) {
@@ -267,15 +267,18 @@ void bind_graph_function(py::module_& module) {
       .def("__call__", &call_graph, py::arg("tensors"),
            "The results for these tensors, lists both. InvalidArgumentError for other dtypes or shapes.")
       .def_property_readonly("text", [](const GraphFunction& f) { return f.executable.graph().text(); })
-      .def_property_readonly("traced_text", [](const GraphFunction& f) { return f.traced.text(); },
-                             "As text, before the passes.")
-      .def_property_readonly("nodes", [](const GraphFunction& f) { return nodes_of(f.executable.graph()); },
-                             "A dict for each node of the graph that runs.")
+      .def_property_readonly(
+          "traced_text", [](const GraphFunction& f) { return f.traced.text(); },
+          "As text, before the passes.")
+      .def_property_readonly(
+          "nodes", [](const GraphFunction& f) { return nodes_of(f.executable.graph()); },
+          "A dict for each node of the graph that runs.")
       .def_property_readonly("traced_nodes", [](const GraphFunction& f) { return nodes_of(f.traced); })
-      .def_property_readonly("passes", &changes_of,
-                             "(name, [(\"folded\", \"merged\" or \"removed\", node, into)], text) of each pass.")
-      .def_property_readonly("inputs",
-                             [](const GraphFunction& f) { return specs_list(f.traced, 0, f.traced.arguments); })
+      .def_property_readonly(
+          "passes", &changes_of,
+          "(name, [(\"folded\", \"merged\" or \"removed\", node, into)], text) of each pass.")
+      .def_property_readonly(
+          "inputs", [](const GraphFunction& f) { return specs_list(f.traced, 0, f.traced.arguments); })
       .def_property_readonly("outputs", [](const GraphFunction& f) { return results_of(f.traced); })
       .def_property_readonly("captured",
                              [](const GraphFunction& f) {
@@ -284,9 +287,9 @@ void bind_graph_function(py::module_& module) {
                                add_captured(f.traced, seen, f.traced.watched_up_to, list);
                                return list;
                              })
-      .def_property_readonly("symbolic_captures",
-                             [](const GraphFunction& f) { return list_of(f.traced.captured); },
-                             "Tensors of the function around this one.")
+      .def_property_readonly(
+          "symbolic_captures", [](const GraphFunction& f) { return list_of(f.traced.captured); },
+          "Tensors of the function around this one.")
       .def_property_readonly("variables", [](const GraphFunction& f) {
         py::list list;
         std::set<std::uint64_t> seen;
@@ -300,9 +303,10 @@ void bind_graph_function(py::module_& module) {
 void bind_graph(py::module_& module) {
   bind_graph_function(module);
   bind_contexts(module);
-  module.def("trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),
-             "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "
-             "shape) of each.");
+  module.def(
+      "trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),
+      "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "
+      "shape) of each.");
   module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
   module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"));
   module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),

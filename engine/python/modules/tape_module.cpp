@@ -64,9 +64,8 @@ Tensors trace_custom_gradient(graph::GraphTracer& tracer, const std::string& nam
                               const py::object& function) {
   const UnobservedScope unobserved;  // what is traced is not run
   CustomResult result;
-  const Tensors outputs = custom_gradient(name, inputs, [&] {
-    return through_engine([&] { return result = custom_result(function, name); });
-  });
+  const Tensors outputs = custom_gradient(
+      name, inputs, [&] { return through_engine([&] { return result = custom_result(function, name); }); });
   graph::OwnGradient own;
   own.name = name;
   own.variables = result.variables;

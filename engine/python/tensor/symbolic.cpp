@@ -45,10 +45,11 @@ Tensor readable(const Tensor& tensor, const char* reader) {
     fail<SymbolicValueError>(reader, " needs a value, which a tensor with ", form_of(tensor),
                              " never has: it belongs to the trace of a graph function, which has ended; "
                              "return it from the function to use it outside");
-  fail<SymbolicValueError>(reader, " needs a value, which the tensor '", name, "' with ", form_of(tensor),
-                           " does not have yet: it belongs to a graph function that is being traced, and gets "
-                           "one each time the function runs; ",
-                           what_to_do);
+  fail<SymbolicValueError>(
+      reader, " needs a value, which the tensor '", name, "' with ", form_of(tensor),
+      " does not have yet: it belongs to a graph function that is being traced, and gets "
+      "one each time the function runs; ",
+      what_to_do);
 }
 
 bool has_known_value(const Tensor& tensor) {
@@ -87,7 +88,8 @@ void check_creation() {
     const graph::GraphTracer* tracer = graph_tracer();
     const std::uint32_t line = tracer ? location_of(tracer->location()).line : 0;
     fail<InvalidArgumentError>(
-        "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
+        "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
+        "tf.Variable "
         "is only created once or created outside tf.function. See "
         "https://www.tensorflow.org/guide/function#creating_tfvariables for more information.",
         line == 0 ? std::string() : " (line " + std::to_string(line) + ")");
@@ -102,10 +104,10 @@ Tensor initial_value_of(const Tensor& tensor) {
   std::optional<Tensor> value;
   if (tracer) value = tracer->computed_now(tensor);
   if (!value)
-    fail<InvalidArgumentError>(
-        "Variable: its initial value '", name_of_symbolic(tensor),
-        "' depends on an argument of the function that is being traced; a variable that a function makes needs "
-        "a value that is known then");
+    fail<InvalidArgumentError>("Variable: its initial value '", name_of_symbolic(tensor),
+                               "' depends on an argument of the function that is being traced; a variable "
+                               "that a function makes needs "
+                               "a value that is known then");
   return *value;
 }
 

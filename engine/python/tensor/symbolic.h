@@ -19,15 +19,16 @@ Tensor readable(const Tensor& tensor, const char* reader);
 /// Whether readable() of the symbolic tensor gives a value.
 bool has_known_value(const Tensor& tensor);
 
-/// Refuses to give away what a variable holds while a function is traced: the graph would never see it change.
+/// Refuses to give away what a variable holds while a function is traced: the graph would never see it
+/// change.
 void check_readable(const Variable& variable, const char* reader);
 
 /// "<tf.Tensor 'matmul_7:0' shape=(2, 3) dtype=float32>", and "Tensor("matmul_7:0", shape=…, dtype=…)".
 std::string symbolic_repr(const Tensor& tensor);
 std::string symbolic_text(const Tensor& tensor);
 
-/// Throws ForeignException where the Python exception that is set says that a tensor has no value yet: it must
-/// not be replaced by one that says less.
+/// Throws ForeignException where the Python exception that is set says that a tensor has no value yet: it
+/// must not be replaced by one that says less.
 void keep_symbolic_error();
 
 /// Throws InvalidArgumentError where this thread traces a function that may make no variables now.

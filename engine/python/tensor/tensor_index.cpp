@@ -97,12 +97,12 @@ bool is_traced_index(PyObject* item) {
 
 /// Counted from the front, as gather takes it.
 Tensor from_front(const Tensor& index, std::int64_t extent) {
-  static const OpDef &less = required_op("less"), &cast = required_op("cast"), &multiply = required_op("multiply"),
-                     &add = required_op("add");
+  static const OpDef &less = required_op("less"), &cast = required_op("cast"),
+                     &multiply = required_op("multiply"), &add = required_op("add");
   const Tensor zero = Tensor::scalar(0, index.dtype());
   const Tensor length = Tensor::scalar(static_cast<double>(extent), index.dtype());
-  const Tensor behind = run_op1(cast, {run_op1(less, {index, zero})},
-                                named_attributes(cast, {{"dtype", index.dtype()}}));
+  const Tensor behind =
+      run_op1(cast, {run_op1(less, {index, zero})}, named_attributes(cast, {{"dtype", index.dtype()}}));
   return run_op1(add, {index, run_op1(multiply, {behind, length})});
 }
 

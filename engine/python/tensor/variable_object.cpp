@@ -146,8 +146,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const py::object value =
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
-    Tensor tensor =
-        initial_value_of(to_placed_tensor(value.ptr(), wanted, {"Variable", "initial_value"}));
+    Tensor tensor = initial_value_of(to_placed_tensor(value.ptr(), wanted, {"Variable", "initial_value"}));
     if (is_tracing()) outside.emplace(nullptr);
     // Also what a checkpoint holds, which was read on the CPU.
     if (device_scope() || tensor.on_cpu()) {

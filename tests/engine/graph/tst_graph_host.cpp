@@ -1,4 +1,5 @@
-// What programs read of symbolic tensors, calls of the host's functions, gradients of one's own, graphs in graphs.
+// What programs read of symbolic tensors, calls of the host's functions, gradients of one's own, graphs in
+// graphs.
 #include <QtTest>
 
 #include "engine/graph/control.h"
@@ -34,8 +35,9 @@ Tensor own_square(const Tensor& x) {
   const auto vjp = [x](std::span<const Tensor> d) {
     return Tensors{ops::multiply(ops::multiply(d[0], x), Tensor::scalar(10, DType::float64))};
   };
-  const Tensors result =
-      custom_gradient("square", {&x, 1}, [&] { return CustomResult{{ops::multiply(x, x)}, vjp}; });
+  const Tensors result = custom_gradient("square", {&x, 1}, [&] {
+    return CustomResult{{ops::multiply(x, x)}, vjp};
+  });
   if (current_tracer()) {
     graph::OwnGradient own;
     own.name = "square";
@@ -84,7 +86,8 @@ class TestGraphHost : public QObject {
       const Tensor twice = ops::add(shape, shape), sum = ops::add(x[0], x[0]);
       expect_while_traced(tracing().known_value(twice)->to_vector() == std::vector{6.0});
       expect_while_traced(!tracing().known_value(sum) && !tracing().known_value(x[0]));
-      expect_while_traced(tracing().known_value(ops::zeros({2}, DType::float32))->to_vector() == (std::vector{0.0, 0.0}));
+      expect_while_traced(tracing().known_value(ops::zeros({2}, DType::float32))->to_vector() ==
+                          (std::vector{0.0, 0.0}));
       expect_while_traced(!tracing().known_value(ops::random_uniform({2})));
       expect_while_traced(tracing().name_of(x[0]) == "x0" && tracing().name_of(sum).starts_with("add_"));
       // in a function inside, too
@@ -105,7 +108,7 @@ class TestGraphHost : public QObject {
       const Tensor drawn = ops::random_uniform({2});
       expect_while_traced(tracing().computed_now(drawn)->to_vector() == eager);
       expect_while_traced(tracing().computed_now(ops::add(drawn, drawn))->to_vector() ==
-             (std::vector{2 * eager[0], 2 * eager[1]}));
+                          (std::vector{2 * eager[0], 2 * eager[1]}));
       expect_while_traced(!tracing().computed_now(ops::exp(x[0])));
       return Tensors{};
     });
@@ -114,10 +117,9 @@ class TestGraphHost : public QObject {
   void host_calls_come_at_each_run_in_the_programs_order() {
     std::vector<double> seen;
     const auto tell = [&seen](const Tensor& value) {
-      tracing().add_host_call({"tell", [&seen](std::span<const Tensor> values) {
-                                 seen.push_back(values[0].to_vector()[0]);
-                               }},
-                              {&value, 1});
+      tracing().add_host_call(
+          {"tell", [&seen](std::span<const Tensor> values) { seen.push_back(values[0].to_vector()[0]); }},
+          {&value, 1});
     };
     const Graph graph = graph::trace("f", std::array{three}, [&](std::span<const Tensor> x) {
       tell(x[0]);
@@ -143,8 +145,8 @@ class TestGraphHost : public QObject {
     const Tensor x = three_of(1, 2, 3);
     const std::vector<double> expected = gradient_of(own_square, x);
     QCOMPARE(expected, (std::vector{10.0, 20.0, 30.0}));
-    const Graph graph = graph::trace(
-        "f", std::array{three}, [](std::span<const Tensor> a) { return Tensors{own_square(a[0])}; });
+    const Graph graph = graph::trace("f", std::array{three},
+                                     [](std::span<const Tensor> a) { return Tensors{own_square(a[0])}; });
     const Graph passed = graph::run_passes(graph).back().passed.graph;
     QCOMPARE(gradient_of([&](const Tensor& a) { return called(passed, a); }, x), expected);
     // a graph in a graph
@@ -174,9 +176,8 @@ class TestGraphHost : public QObject {
     });
     QVERIFY(graph.text().find("draws as %1)") != std::string::npos);
     const Graph passed = graph::run_passes(graph).back().passed.graph;
-    const Graph around = graph::trace("g", std::array{three}, [&](std::span<const Tensor> a) {
-      return Executable(passed)(Tensors{a[0]});
-    });
+    const Graph around = graph::trace(
+        "g", std::array{three}, [&](std::span<const Tensor> a) { return Executable(passed)(Tensors{a[0]}); });
     for (const Graph& each : {graph, passed, around})
       for (int run = 0; run < 5; ++run) {
         const Tensors found = Executable(each)(Tensors{three_of(1, 1, 1)});
@@ -192,9 +193,7 @@ class TestGraphHost : public QObject {
           [&] { return Tensors{ops::negative(x[0])}; });
       const Tensors last = graph::loop(
           Tensors{zero, taken[0]},
-          [&](std::span<const Tensor> v) {
-            return ops::less(v[0], Tensor::scalar(3, DType::float64));
-          },
+          [&](std::span<const Tensor> v) { return ops::less(v[0], Tensor::scalar(3, DType::float64)); },
           [&](std::span<const Tensor> v) {
             return Tensors{ops::add(v[0], one), ops::multiply(v[1], taken[0])};
           });
@@ -206,12 +205,11 @@ class TestGraphHost : public QObject {
     for (const Tensor& x : {three_of(0.5, 0.25, 0), three_of(-1, 0.5, 0)}) {
       const Tensor expected = ops::add(called(inner, x), called(inner, ops::negative(x)));
       QCOMPARE(called(outer, x).to_vector(), expected.to_vector());
-      QCOMPARE(gradient_of([&](const Tensor& a) { return called(outer, a); }, x),
-               gradient_of(
-                   [&](const Tensor& a) {
-                     return ops::add(called(inner, a), called(inner, ops::negative(a)));
-                   },
-                   x));
+      QCOMPARE(
+          gradient_of([&](const Tensor& a) { return called(outer, a); }, x),
+          gradient_of(
+              [&](const Tensor& a) { return ops::add(called(inner, a), called(inner, ops::negative(a))); },
+              x));
     }
   }
 

@@ -273,7 +273,8 @@ def random_program(seed):
     unary = [tf.tanh, tf.exp, tf.abs, tf.sign, tf.sqrt, tf.negative, lambda v: tf.reduce_sum(v, axis=0, keepdims=True) + v, tf.sin,
              lambda v: tf.where(v > 0., v, v * 0.1), lambda v: tf.transpose(tf.transpose(v)), lambda v: tf.cumsum(v, axis=1),
              lambda v: tf.nn.softmax(v), lambda v: v[::-1], lambda v: tf.concat([v[:1], v[1:]], 0), lambda v: tf.stop_gradient(v) * v]
-    binary = [tf.add, tf.multiply, tf.subtract, tf.maximum, lambda a, b: a / (tf.abs(b) + 1.), lambda a, b: tf.matmul(a, b, transpose_b=True) @ b]
+    binary = [tf.add, tf.multiply, tf.subtract, tf.maximum, lambda a, b: a / (tf.abs(b) + 1.),
+              lambda a, b: tf.matmul(a, b, transpose_b=True) @ b]
     control = [lambda a, b: tf.cond(tf.reduce_sum(a) > 0., lambda: a * 2., lambda: b - a),
                lambda a, b: tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.tanh(v + b)), (0, a))[1]]
     for number in range(chosen.randint(3, 14)):

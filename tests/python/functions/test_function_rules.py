@@ -255,7 +255,7 @@ class State(GraphCase):
             return tf.Variable(1.)
 
         for _ in range(2):
-            with self.assertRaisesRegex(ValueError, r"tf.function only supports singleton tf.Variables created on the first call.*\(line \d+\)"):
+            with self.assertRaisesRegex(ValueError, r"only supports singleton tf.Variables created on the first call.*\(line \d+\)"):
                 bad()
         with self.assertRaisesRegex(ValueError, "depends on an argument of the function"):
             tf.function(lambda x: tf.Variable(x * 2.))(tf.constant(1.))

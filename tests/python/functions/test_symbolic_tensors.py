@@ -42,7 +42,7 @@ class Reads(GraphCase):
     def test_reading_a_value_is_an_error_that_says_what_to_do(self):
         for read in (float, int, bool, complex, lambda x: x.numpy(), np.asarray, np.array, lambda x: np.add(x, 1.), pickle.dumps,
                      lambda x: 1 if x > 0. else 2, lambda x: f"{x:.3f}", lambda x: x.__dlpack__(), lambda x: x.__dlpack_device__(),
-                     lambda x: [each for each in tf.reshape(x, [1]).numpy()], lambda x: not x, lambda x: x and 1):
+                     lambda x: list(tf.reshape(x, [1]).numpy()), lambda x: not x, lambda x: x and 1):
             self.assertRegex(self.refused(read), "compute with ops|run_functions_eagerly")
         whole = tf.constant(1)
         for read in (operator.index, lambda x: [1, 2][x], range, lambda x: tf.reshape(tf.ones([2]), [x, 2]), lambda x: tf.ones([x]),
@@ -108,7 +108,8 @@ class Crashes(unittest.TestCase):
             import numpy as np
             import tapedeck as tf
             seen = set()
-            arguments = [(), (1,), (None,), (2.,), ("f",), (slice(0, 1),), ([0],), (tf.ones([2, 3]),), (tf.float32,), (1, 2), (0, None, None)]
+            arguments = [(), (1,), (None,), (2.,), ("f",), (slice(0, 1),), ([0],), (tf.ones([2, 3]),), (tf.float32,), (1, 2),
+                         (0, None, None)]
 
             def use(x):
                 for name in dir(type(x)):

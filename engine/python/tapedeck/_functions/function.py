@@ -180,7 +180,8 @@ class Function:
         if self._autograph and self._converted is None:
             self._converted = control.converted(self._func)
         func = self._converted if self._autograph else self._func
-        return ConcreteFunction(self.__name__, arguments, self._parameters, lambda args, kwargs: self._python(func, args, kwargs), may_create)
+        return ConcreteFunction(self.__name__, arguments, self._parameters,
+                                lambda args, kwargs: self._python(func, args, kwargs), may_create)
 
     # ---- what TensorFlow's have
 
