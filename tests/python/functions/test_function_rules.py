@@ -310,6 +310,13 @@ class State(GraphCase):
                 tf.function(read)()
         self.assertEqual(int(next(iterator)), 0)
 
+    def test_what_would_be_the_same_at_each_run_is_refused(self):
+        generator = tf.random.Generator.from_seed(1)
+        for draw in (lambda: generator.normal([2]), lambda: generator.uniform([2]), tf.timestamp):
+            with self.assertRaises(tf.errors.UnimplementedError):
+                tf.function(draw)()
+        self.assertEqual(generator.normal([2]).numpy().tolist(), tf.random.Generator.from_seed(1).normal([2]).numpy().tolist())
+
     def test_random_ops_draw_at_each_call(self):
         draw = tf.function(lambda: tf.random.normal([2]))
         tf.random.set_seed(5)
