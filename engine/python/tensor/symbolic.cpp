@@ -103,6 +103,9 @@ Tensor initial_value_of(const Tensor& tensor) {
   graph::GraphTracer* tracer = graph_tracer();
   std::optional<Tensor> value;
   if (tracer) value = tracer->computed_now(tensor);
+  if (!value && (!tracer || tracer->name_of(tensor).empty()))
+    fail<InvalidArgumentError>(
+        "Variable: its initial value belongs to the trace of a graph function, which has ended");
   if (!value)
     fail<InvalidArgumentError>("Variable: its initial value '", name_of_symbolic(tensor),
                                "' depends on an argument of the function that is being traced; a variable "

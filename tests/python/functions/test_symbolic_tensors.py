@@ -78,6 +78,14 @@ class Reads(GraphCase):
                 read(kept)
         with self.assertRaisesRegex(ValueError, "which has ended"):
             tf.function(lambda: kept + 1.)()
+        variable = tf.Variable(2.)
+        for assign in (lambda: variable.assign(kept), lambda: tf.Variable(kept)):
+            with self.assertRaisesRegex(ValueError, "belongs to (the trace of )?a graph function"):
+                assign()
+        for write in (tf.io.encode_png, tf.io.serialize_tensor, lambda x: tf.data.Dataset.from_tensors(x), lambda x: tf.constant(x).numpy()):
+            with self.assertRaises((NotAllowed, ValueError, TypeError)):
+                write(kept)
+        self.assertEqual(variable.numpy(), 2.)
 
     def test_shapes_and_constants_are_known(self):
         def f(x):
