@@ -25,6 +25,8 @@ bool needs_run_op() {
          gpu_count() > 0;
 }
 
+thread_local std::uint32_t failed_location = 0;
+
 /// By the number of the node that drew: key and counter.
 using Draws = std::map<std::int32_t, std::pair<Attribute, Attribute>>;
 
@@ -43,6 +45,10 @@ Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> 
 }
 
 }  // namespace
+
+std::uint32_t take_failed_location() {
+  return std::exchange(failed_location, 0);
+}
 
 Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(graph_.nodes.size()) {
   for (const Node& node : graph_.nodes) {
@@ -281,7 +287,14 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
     for (const Value input : node.inputs)
       inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] +
                               static_cast<std::size_t>(input.result)]);
-    Tensors results = run_node(i, inputs, run);
+    Tensors results = [&] {
+      try {
+        return run_node(i, inputs, run);
+      } catch (...) {
+        if (failed_location == 0) failed_location = node.location;  // of the innermost graph
+        throw;
+      }
+    }();
     for (std::size_t result = 0; result < results.size(); ++result)
       values[first_slots_[i] + result] = std::move(results[result]);
     for (const std::size_t slot : last_read_by_[i]) values[slot] = {};

@@ -42,4 +42,8 @@ class Executable {
   std::size_t slots_ = 0;
 };
 
+/// Where the node came from that made a run of this thread fail (record/trace/source_location.h); 0: unknown.
+/// Asked again, it is 0.
+std::uint32_t take_failed_location();
+
 }  // namespace tapedeck::graph

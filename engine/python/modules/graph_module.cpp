@@ -311,6 +311,13 @@ void bind_graph(py::module_& module) {
   module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"));
   module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
              "Each run of the graph that is being traced calls function(list of tensors).");
+  module.def(
+      "graph_failure",
+      [] {
+        const SourceLocation place = location_of(graph::take_failed_location());
+        return py::make_tuple(place.cell.empty() ? place.file : place.cell, place.line);
+      },
+      "(file or cell, line) of what made a graph of this thread fail; line 0: it is not known. Asked once.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

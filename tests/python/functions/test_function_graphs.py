@@ -250,6 +250,22 @@ class Host(GraphCase):
         with self.assertRaisesRegex(ValueError, "to be true"):
             f(tf.constant(11.))
 
+    def test_an_error_of_a_run_names_its_line(self):
+        @tf.function
+        def inner(x, i):
+            return tf.gather(x, i)
+
+        @tf.function
+        def outer(x, i):
+            return tf.cond(i > 0, lambda: inner(x, i), lambda: x[0])
+
+        line = inner.python_function.__code__.co_firstlineno + 2
+        for function in (inner, outer):
+            function(tf.ones([2]), tf.constant(1))
+            with self.assertRaises(ValueError) as caught:
+                function(tf.ones([2]), tf.constant(7))
+            self.assertEqual(caught.exception.__notes__, [f"In the graph of {function.__name__}: {__file__}, line {line}"])
+
     def test_python_functions_are_called_when_the_graph_runs(self):
         seen = []
 

@@ -61,7 +61,14 @@ class ConcreteFunction:
 
     def run(self, tensors):
         """The results for these tensors, as the function returns them."""
-        return self._results.with_tensors(self._graph(tensors))
+        try:
+            results = self._graph(tensors)
+        except Exception as error:
+            file, line = _engine.graph_failure()
+            if line:
+                error.add_note(f"In the graph of {self.name}: {file}, line {line}")
+            raise
+        return self._results.with_tensors(results)
 
     def __call__(self, *args, **kwargs):
         """Runs the graph. Python values of the signature may be left out; tensors may also come by their parameters' names."""
