@@ -100,7 +100,7 @@ struct TileSide {
 };
 
 TileSide side_of(const char* name, std::int64_t first, std::int64_t cells, std::int64_t step,
-             std::int64_t extent) {
+                 std::int64_t extent) {
   if (first < 0 || cells < 0) refuse(name, " ", first, " and number ", cells, " must not be negative");
   if (step < 1) refuse(name, "_step is ", step, ", it must be at least 1");
   step = std::min(step, std::max<std::int64_t>(extent, 1));
@@ -132,8 +132,8 @@ struct Maximum {
 };
 
 template <class Join, class T>
-double joined(const T* values, const Plane& plane, const TileSide& rows, const TileSide& columns, std::int64_t i,
-              std::int64_t j) {
+double joined(const T* values, const Plane& plane, const TileSide& rows, const TileSide& columns,
+              std::int64_t i, std::int64_t j) {
   const std::int64_t top = rows.first + i * rows.step, left = columns.first + j * columns.step;
   const std::int64_t bottom = std::min(rows.extent, top + rows.step);
   const std::int64_t right = std::min(columns.extent, left + columns.step);

@@ -1,10 +1,11 @@
 #include "inspector/ui/form_area.h"
 
 #include <QCoreApplication>
-#include <QEvent>
+#include <QFocusEvent>
 #include <QLayout>
 #include <QPointer>
 #include <QResizeEvent>
+#include <QScrollBar>
 #include <algorithm>
 
 namespace tapedeck::inspector {
@@ -18,6 +19,7 @@ FormArea::FormArea(QWidget* form, QWidget* parent) : QScrollArea(parent) {
   setFocusPolicy(Qt::NoFocus);
   viewport()->setAutoFillBackground(false);
   form->setAutoFillBackground(false);
+  for (QWidget* const field : form->findChildren<QWidget*>()) field->installEventFilter(this);
 }
 
 QSize FormArea::sizeHint() const {
@@ -45,9 +47,19 @@ void FormArea::reveal(QWidget* field) {
           QCoreApplication::sendPostedEvents(widget(), QEvent::LayoutRequest);
           if (QLayout* const inner = widget()->layout()) inner->activate();
         }
-        ensureWidgetVisible(field, 0, fontMetrics().height() / 4);
+        scrollTo(field);
       },
       Qt::QueuedConnection);
+}
+
+// ensureWidgetVisible() is content when the text cursor of a field is visible, and its frame is cut off.
+void FormArea::scrollTo(const QWidget* field) {
+  if (!widget()->isAncestorOf(field) || !field->isVisible()) return;
+  const int top = field->mapTo(widget(), QPoint()).y(), room = viewport()->height();
+  const int gap = std::clamp((room - field->height()) / 2, 0, fontMetrics().height() / 4);
+  QScrollBar* const bar = verticalScrollBar();
+  const int lowest = std::max(0, top - gap);  // of a field higher than the room, its beginning
+  bar->setValue(std::clamp(bar->value(), std::min(lowest, top + field->height() + gap - room), lowest));
 }
 
 bool FormArea::eventFilter(QObject* object, QEvent* event) {
@@ -55,6 +67,10 @@ bool FormArea::eventFilter(QObject* object, QEvent* event) {
   const bool other = event->type() == QEvent::LayoutRequest || event->type() == QEvent::ShowToParent ||
                      event->type() == QEvent::HideToParent;
   if (object == widget() && other) updateGeometry();
+  // The mouse is at what the user sees: it stays where it is.
+  if (event->type() == QEvent::FocusIn && object != widget() &&
+      static_cast<QFocusEvent*>(event)->reason() != Qt::MouseFocusReason)
+    reveal(qobject_cast<QWidget*>(object));
   return taken;
 }
 

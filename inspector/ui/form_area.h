@@ -1,4 +1,5 @@
-// A form below something else: as high as it is where there is room, and scrolled where there is not.
+// A form below something else: as high as it is where there is room, and scrolled where there is not. A field
+// that gets the focus by key is scrolled to.
 #pragma once
 
 #include <QScrollArea>
@@ -17,6 +18,9 @@ class FormArea : public QScrollArea {
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void scrollTo(const QWidget* field);
 };
 
 }  // namespace tapedeck::inspector

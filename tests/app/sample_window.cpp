@@ -104,4 +104,28 @@ void SampleWindow::showAllRecords() {
   QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
 }
 
+void SampleWindow::stopInTheNetwork() {
+  const int cell = cellThatBegins("import tapedeck");
+  click(cell);
+  CodeEditor* editor = editorOf(cell);
+  const qsizetype at = editor->source().split('\n').indexOf("    gradients = tape.gradient(loss, weights)");
+  const int line = static_cast<int>(at) + 1;
+  QVERIFY(line > 0);
+  QTest::mouseClick(editor->viewport(), Qt::LeftButton, {},
+                    {editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                     editor->yOfLine(line) + editor->lineHeight() / 2});
+  press(Qt::Key_F9);
+  press(Qt::Key_0, Qt::ControlModifier);
+  auto* condition = window_->findChild<QLineEdit*>("breakpointCondition");
+  QTRY_VERIFY_WITH_TIMEOUT(condition && condition->isVisible(), patience);
+  QTest::mouseClick(condition, Qt::LeftButton);
+  QTest::keyClicks(condition, "step == 40");
+  QTest::keyClick(condition, Qt::Key_Return);
+  click(cell);
+  press(Qt::Key_Return, Qt::ControlModifier);
+  QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+  QCOMPARE(session().status().line, static_cast<std::uint32_t>(line));
+  QTRY_COMPARE_WITH_TIMEOUT(editor->markedLine(), line, patience);
+}
+
 }  // namespace tapedeck::app

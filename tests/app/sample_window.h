@@ -38,6 +38,9 @@ class SampleWindow {
   void showAllRecords();
   /// Runs all cells by key, and shows the Debug workspace.
   void runAll();
+  /// Does what the text of the first network says: a breakpoint where the tape is played, with the condition
+  /// that holds in step 40. The cell then runs, and stops there.
+  void stopInTheNetwork();
 };
 
 }  // namespace tapedeck::app

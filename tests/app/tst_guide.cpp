@@ -117,6 +117,8 @@ class TestGuide : public QObject {
         QVERIFY2(window_->findChild<QAction*>(address.mid(8)), qPrintable(address));
       } else if (address.startsWith("sample:")) {
         QVERIFY2(QFile::exists(sample(address.mid(7))), qPrintable(address));
+      } else if (address.endsWith(".png")) {
+        QVERIFY2(QFile::exists(":/guide/" + address), qPrintable(address));
       } else {
         const int number = guidePage(address.section('#', 0, 0));
         QVERIFY2(number >= 0, qPrintable(address));
@@ -217,6 +219,37 @@ class TestGuide : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(window_->document()->name(), copyName(sample("first_gradient.ipynb")),
                               patience);
     QVERIFY(window_->document()->cellCount() > 1);
+  }
+
+  void picturesAreShownAndDescribed() {
+    static const QRegularExpression picture(R"(!\[([^\]]+)\]\(([^)]+)\))");
+    QVERIFY(opens());
+    int pictures = 0;
+    for (const GuidePage& shown : guidePages()) {
+      guide()->open(shown.file);
+      QVERIFY(isSet());
+      const QString spoken = page()->textForReaders();
+      QVERIFY2(!spoken.contains("[picture not"), qPrintable(shown.file));
+      for (auto found = picture.globalMatch(shown.source); found.hasNext(); ++pictures) {
+        const auto match = found.next();
+        QVERIFY2(spoken.contains("[picture: " + match.captured(1) + "]"), qPrintable(match.captured(2)));
+        const QVariant image = page()->document()->resource(QTextDocument::ImageResource, match.captured(2));
+        QVERIFY2(!image.value<QImage>().isNull(), qPrintable(match.captured(2)));
+      }
+      if (!shown.source.contains("![")) continue;
+      for (QTextBlock block = page()->document()->begin(); block.isValid(); block = block.next())
+        for (auto it = block.begin(); !it.atEnd(); ++it)
+          if (const QTextCharFormat format = it.fragment().charFormat();
+              format.isImageFormat() && block.length() == 2)
+            QVERIFY2(block.layout()->boundingRect().height() < format.toImageFormat().height() + 12,
+                     qPrintable(format.toImageFormat().name()));
+      for (const auto look : {inspector::Appearance::dark, inspector::Appearance::light})
+        screenshotIn(look, guide(),
+                     QString("guide-%1-%2")
+                         .arg(shown.file.section('.', 0, 0))
+                         .arg(look == inspector::Appearance::dark ? "dark" : "light"));
+    }
+    QVERIFY(pictures >= 10);
   }
 
   void pagesFollowTheWindowsWidth() {

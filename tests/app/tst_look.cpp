@@ -5,16 +5,21 @@
 #include <QToolButton>
 
 #include "app/notebook/output/rich_output.h"
+#include "inspector/model/tape/tape_graph.h"
 #include "inspector/model/tensor/tensor_model.h"
+#include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tensor/tensor_view.h"
+#include "inspector/panels/vjp/vjp_sheet.h"
+#include "inspector/panels/vjp/vjp_view.h"
 #include "tests/app/animated_png.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/indexed_picture.h"
+#include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 
-class TestLook : public QObject {
+class TestLook : public QObject, SampleWindow {
   Q_OBJECT
 
   void step(MainWindow& window) {
@@ -123,14 +128,6 @@ class TestLook : public QObject {
     QCOMPARE(window.size(), size);
     QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
     film(1500);
-    if (readme) {
-      window.resize(1600, 1000);  // a whole tape that can be read
-      waitForFrames(&window);
-      tape(window)->fit();
-      waitForFrames(&window);
-      QVERIFY(window.grab().save(TAPEDECK_SOURCE_DIR "/resources/screenshot.png"));
-      window.resize(size);
-    }
 
     QTest::keyClick(&window, Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(window.kernel()->state() == KernelState::idle, patience);
@@ -146,6 +143,54 @@ class TestLook : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!outputText(window, 3).isEmpty(), patience);
     screenshot(&window, name + "-finished");
     QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
+  }
+
+  /// The README's picture: a network in the middle of its playback, with code, tape, VJP and curve.
+  void aNetworkIsPausedInItsPlayback() {
+    inspector::applyAppearance(inspector::Appearance::light);
+    open("first_network.ipynb");
+    stopInTheNetwork();
+    window_->findChild<QAction*>("view.reset_layout")->trigger();
+    const auto next = [&] { return session().cachedRecord(session().stoppedBefore()); };
+    for (int i = 0; i < 40 && !(next() && next()->kind == protocol::RecordKind::vjp && next()->op == "tanh");
+         ++i)
+      step(*window_);
+    auto* vjp = window_->findChild<inspector::VjpView*>();
+    QTRY_VERIFY2(vjp->isVisible() && vjp->header()->text().startsWith("VJP of tanh"),
+                 qPrintable(vjp->header()->text()));
+    press(Qt::Key_G, Qt::AltModifier);
+    const auto& sheet = vjp->sheet()->contents();
+    const auto spoken = [&] {
+      QStringList rows;
+      for (const auto& row : sheet.rows) rows << row.spoken;
+      return rows.join('\n');
+    };
+    QTRY_VERIFY2(spoken().contains("dz, cotangent · 4×3 · float32") &&
+                     spoken().contains("dx, for input 0 · 4×3 · float32"),
+                 qPrintable(spoken()));
+    QTRY_VERIFY(std::all_of(sheet.formulas.begin(), sheet.formulas.end(),
+                            [](const auto& formula) { return !formula.lines.empty(); }));
+    QTRY_COMPARE(window_->series()->series("loss")->size(), std::size_t{40});
+    QVERIFY(app::plots(*window_)->isVisible());
+    QTRY_VERIFY(tape(*window_)->isVisible() && tape(*window_)->model()->graph().vjps >= 4);
+    window_->resize(1440, 900);
+    // As somebody drags the edge between the panels.
+    window_->resizeDocks({window_->findChild<QDockWidget*>("panel.tape")}, {660}, Qt::Vertical);
+    waitForFrames(window_.get());
+    tape(*window_)->fit();
+    for (int i = 0; i < 3; ++i) tape(*window_)->zoomIn();  // then its nodes have room for values
+    tape(*window_)->canvas()->setFocus();
+    press(Qt::Key_M);  // the map would hide some
+    waitForFrames(window_.get());
+    screenshot(window_.get(), "look-readme");
+    QVERIFY2(cutOff(*window_).isEmpty(), qPrintable(cutOff(*window_).join("\n")));
+    if (qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT")) {
+      const QImage picture = test::indexedPicture(window_->grab().toImage());
+      QVERIFY(picture.save(TAPEDECK_SOURCE_DIR "/resources/screenshot.png", "PNG", 0));
+    }
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->kernel()->state() == KernelState::idle, patience);
+    window_.reset();
   }
 };
 

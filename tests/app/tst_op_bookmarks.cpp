@@ -64,6 +64,7 @@ class TestOpBookmarks : public QObject {
     QTest::keyClick(widget, static_cast<Qt::Key>(key), modifiers);
   }
   void go(quint64 record) {
+    if (cursor() < record) press(window_.get(), Qt::Key_End, Qt::AltModifier);
     while (cursor() > record) press(window_.get(), Qt::Key_Left, Qt::AltModifier);
     QCOMPARE(cursor(), record);
     QTRY_VERIFY_WITH_TIMEOUT(window_->session()->record(record), patience);

@@ -282,7 +282,7 @@ class TestRunning : public QObject {
     {
       const Answer stay("");
       press(Qt::Key_W, Qt::ControlModifier);
-      QVERIFY2(stay.question.contains("cell [1] is running") && stay.question.contains("not saved"),
+      QVERIFY2(stay.question.contains("cell [1] is running") && stay.question.contains("unsaved changes"),
                qPrintable(stay.question));
     }
     comeBack();

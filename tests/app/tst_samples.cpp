@@ -249,6 +249,51 @@ class TestSamples : public QObject, SampleWindow {
     // "Where does the noisy curve wander now?" Around 0.
     QVERIFY2(std::abs(lastNumber(mean)) < 0.15, qPrintable(QString::number(lastNumber(mean))));
   }
+
+  void aFirstNetwork() {
+    open("first_network.ipynb");
+    const int train = cellThatBegins("import tapedeck"), result = cellThatBegins("network(x)");
+    const auto lastLoss = [&] {
+      const auto* curve = window_->series()->series("loss");
+      return curve && curve->size() == 200 ? curve->values.back() : -1;
+    };
+    // "Run the cell with Shift+Enter, and watch its loss in Plots." "What it makes of the four examples".
+    click(train);
+    runByKey(train);
+    QTRY_VERIFY2(lastLoss() > 0 && lastLoss() < 0.001, qPrintable(QString::number(lastLoss())));
+    click(result);
+    runByKey(result);
+    static const QRegularExpression number("[0-9.]+(?=[\\],])");
+    QList<bool> ones;
+    for (auto found = number.globalMatch(outputText(*window_, result)); found.hasNext();)
+      ones << (found.next().captured().toDouble() > 0.9);
+    QCOMPARE(ones, (QList<bool>{false, true, true, false}));
+    // "Click on the line gradients = …, press F9, and give the breakpoint the condition step == 40 … Run the
+    // cell again: it stops there, and Tape shows what step 40 has computed so far".
+    stopInTheNetwork();
+    QVERIFY(isStopped(*window_));
+    QTRY_COMPARE(window_->series()->series("loss")->size(), std::size_t{40});
+    QTRY_COMPARE(tape(*window_)->model()->graph().vjps, 0u);
+    QTRY_VERIFY(tape(*window_)->model()->graph().ops >= 7);
+    // "Each F10 now runs one VJP, from the loss back to W1."
+    QStringList vjps;
+    for (int i = 0; i < 40 && !vjps.contains("tanh"); ++i)
+      if (const Step one = step(); one.kind == RecordKind::vjp) vjps << one.op;
+    QCOMPARE(vjps.value(0), QString("reduce_mean"));
+    QCOMPARE(vjps.value(1), QString("square"));
+    QVERIFY2(vjps.contains("matmul") && vjps.last() == "tanh", qPrintable(vjps.join(' ')));
+    screenshot(window_.get(), "sample-network-played-back");
+    press(Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(train), CellState::done, patience);
+    // "Take the hidden units' curve away … The loss stops at 0.25".
+    click(train);
+    CodeEditor* editor = editorOf(train);
+    QVERIFY(editor->findFirst("tf.tanh(tf.matmul(x, W1) + b1)", false, true, false, false, true, 0, 0));
+    type("tf.matmul(x, W1) + b1");
+    press(Qt::Key_Delete, Qt::AltModifier | Qt::ShiftModifier);  // all breakpoints
+    runByKey(train);
+    QTRY_VERIFY2(std::abs(lastLoss() - 0.25) < 1e-3, qPrintable(QString::number(lastLoss())));
+  }
 };
 
 TAPEDECK_TEST(TestSamples)

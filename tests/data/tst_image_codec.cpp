@@ -132,7 +132,7 @@ class TestImageCodec : public QObject {
     QVERIFY(decode_image(encode_jpeg(picture(2, 2, 3))).shape() == Shape({2, 2, 3}));
     QVERIFY(decode_image(bmp(2, 2, 24)).shape() == Shape({2, 2, 3}));
     EXPECT_ERROR(UnimplementedError, decode_image("GIF89a"), "a GIF");
-    EXPECT_ERROR(InvalidArgumentError, decode_image("hello"), "5 bytes that begin as no PNG");
+    EXPECT_ERROR(InvalidArgumentError, decode_image("hello"), "5 bytes that are not PNG");
   }
 
   void what_cannot_be_encoded_is_named() {

@@ -115,7 +115,7 @@ class TestRecordFile : public QObject {
     writer.flush();
     QVERIFY(read_records(path("flushed"), Compression::none) == std::vector<std::string>{"first"});
     writer.close();
-    EXPECT_ERROR(FailedPreconditionError, writer.write("late"), "closed already");
+    EXPECT_ERROR(FailedPreconditionError, writer.write("late"), "already closed");
     RecordWriter more(path("flushed"), Compression::none, true);
     more.write("second");
     more.close();

@@ -132,7 +132,7 @@ void TestRecords::aGpusTimeIsASignUntilItComes() {
   QVERIFY2(tip(0).contains(
                "time: not known yet: /gpu:0 has not reported when it did the work (the call took 12.5 µs)"),
            qPrintable(tip(0)));
-  QVERIFY2(tip(2).contains("time: not known: /gpu:0 never told"), qPrintable(tip(2)));
+  QVERIFY2(tip(2).contains("time: not known: /gpu:0 never reported"), qPrintable(tip(2)));
   source.records[0].work = protocol::WorkTime::known;
   source.records[0].work_start_ns = 41'000;
   source.records[0].duration_ns = 3'000'000;
@@ -142,7 +142,7 @@ void TestRecords::aGpusTimeIsASignUntilItComes() {
   QTRY_COMPARE(text(0), QStringLiteral("3.00 ms"));
   QCOMPARE(text(1), QStringLiteral("…"));
   QVERIFY2(tip(0).contains(
-               "time: 3.00 ms on /gpu:0, begun 40.0 µs after the program called it (the call took 12.5 µs)"),
+               "time: 3.00 ms on /gpu:0, started 40.0 µs after the program called it (the call took 12.5 µs)"),
            qPrintable(tip(0)));
 }
 

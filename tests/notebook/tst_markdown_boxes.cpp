@@ -165,7 +165,7 @@ class TestMarkdownBoxes : public QObject {
     view->setFocus(Qt::TabFocusReason);
     QTest::keyClick(view, Qt::Key_Tab);
     QVERIFY(view->chosenLink().startsWith("tapedeck-fold:"));
-    QVERIFY2(view->accessibleDescription().contains("Show"), qPrintable(view->accessibleDescription()));
+    QVERIFY2(view->accessibleDescription().contains("Expand"), qPrintable(view->accessibleDescription()));
     QTest::keyClick(view, Qt::Key_Return);
     QVERIFY(view->toPlainText().contains("inside the first"));
     // The keyboard stays where it was: pressed again, it folds; Tab goes on from there.

@@ -159,7 +159,7 @@ class TestRecordFilter : public QObject {
     for (const char* text :
          {"step == 30", "matmul and mode != 'train'", "max(out) > limit", "step % 3 == 1 or relu"}) {
       QVERIFY2(filter_problem(text).find("they work in breakpoints only") != std::string::npos, text);
-      QVERIFY2(filter_problem(text).find("is not recorded") != std::string::npos, text);
+      QVERIFY2(filter_problem(text).find("are not recorded") != std::string::npos, text);
     }
     QVERIFY(!finds("step == 30"));
     QVERIFY(!finds("not step == 30"));

@@ -192,7 +192,7 @@ std::vector<FormulaSource> placeFormulas(QTextDocument& document, const std::vec
   return unset;
 }
 
-QString plainTextOf(const QTextCursor& selection, bool errors) {
+QString plainTextOf(const QTextCursor& selection, bool forReaders) {
   QString text = selection.selection().toPlainText();
   if (!selection.hasSelection()) return text;
   // Objects come in the same order in both; the first of a formula's parts represents all.
@@ -208,7 +208,7 @@ QString plainTextOf(const QTextCursor& selection, bool errors) {
       const int from = std::max(fragment.position(), selection.selectionStart());
       const int to = std::min(fragment.position() + fragment.length(), selection.selectionEnd());
       if (from >= to) continue;
-      if (errors && format.hasProperty(error_property)) {
+      if (forReaders && format.hasProperty(error_property)) {
         const QString source = fragment.text().replace(QChar(QChar::LineSeparator), '\n');
         const qsizetype found = text.indexOf(source, at);
         if (found >= 0) {
@@ -224,7 +224,9 @@ QString plainTextOf(const QTextCursor& selection, bool errors) {
         out += QStringView(text).mid(at, object - at);
         at = object + 1;
         if (format.objectType() != formula_object) {
-          out += QChar(QChar::ObjectReplacementCharacter);
+          const QString description = forReaders ? format.toolTip() : QString();
+          out += description.isEmpty() ? QString(QChar(QChar::ObjectReplacementCharacter))
+                                       : "[picture: " + description + "]";
         } else if (last != format.property(number_property)) {
           out += format.stringProperty(source_property);
           last = format.property(number_property);

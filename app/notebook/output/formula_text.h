@@ -20,9 +20,9 @@ std::vector<inspector::FormulaSource> placeFormulas(QTextDocument& document,
                                                     const inspector::SetFormulas& set,
                                                     const NotebookTheme& theme);
 
-/// The selection as text, with each formula in it as it was written. `errors`: followed by why, for a formula
-/// that can't be rendered.
-QString plainTextOf(const QTextCursor& selection, bool errors = false);
+/// The selection as text, with each formula in it as it was written. `forReaders`: followed by why, for a
+/// formula that can't be rendered; and a picture is its description.
+QString plainTextOf(const QTextCursor& selection, bool forReaders = false);
 
 /// Paints the formulas of the document that owns it, and reports their size to the layout.
 class FormulaObject : public QObject, public QTextObjectInterface {

@@ -37,6 +37,12 @@ bool goesOn(const QTextBlock& line, const QTextBlock& next) {
          next.blockFormat().topMargin() == 0;
 }
 
+bool hasPicture(const QTextBlock& block) {
+  for (auto it = block.begin(); !it.atEnd(); ++it)
+    if (it.fragment().charFormat().isImageFormat()) return true;
+  return false;
+}
+
 void styleBlock(QTextBlock block, const NotebookTheme& theme) {
   QTextCursor cursor(block);
   QTextBlockFormat format = block.blockFormat();
@@ -62,7 +68,8 @@ void styleBlock(QTextBlock block, const NotebookTheme& theme) {
     const bool item = block.textList() != nullptr;
     format.setTopMargin(item ? 1 : 3);
     format.setBottomMargin(item ? 1 : 5);
-    format.setLineHeight(118, QTextBlockFormat::ProportionalHeight);
+    // Room between lines of text; a share of a picture's height would be a gap below it.
+    if (!hasPicture(block)) format.setLineHeight(118, QTextBlockFormat::ProportionalHeight);
   }
   QTextCursor(block).setBlockFormat(format);
 }

@@ -34,6 +34,7 @@ void GuideText::setPage(const QString& markdown, const QString& anchor, const QS
   RichText page;
   page.source = markdown;
   page.ownLinks = true;
+  page.pictures.setFolder(":/guide");
   text_->setText(page);
   verticalScrollBar()->setValue(0);
   goTo(anchor, words);

@@ -14,6 +14,8 @@ QList<Sample> samples() {
        "A function, its derivative, and the derivative of that: what a tape does."},
       {"noisy_square.ipynb", "Noisy square",
        "A custom gradient that adds noise, and two curves that converge or do not."},
+      {"first_network.ipynb", "First network",
+       "Two layers learn what one cannot: exclusive or, with every number in sight."},
       {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and fixed."},
       {"softmax_nan.ipynb", "Puzzle: the loss is NaN",
        "A classifier whose loss soon becomes NaN: where was it born?", SampleKind::puzzle},

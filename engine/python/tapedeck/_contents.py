@@ -5,6 +5,7 @@ from tapedeck._core import (  # first: dtypes tells the engine its classes
 from tapedeck import (
     _gfile, _initializers, _losses, _metrics, _signal, _strings, compat, config, contrib, data, experimental, io,
     summary)
+from tapedeck._autograph import api
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
 from tapedeck._core.public import later, same

@@ -205,11 +205,13 @@ int truth(PyObject* self) {
       fail<InvalidArgumentError>("the truth value of a tensor of shape ", to_string(tensor.shape()), " with ",
                                  tensor.count(),
                                  " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
-    if (tensor.device().kind == DeviceKind::cpu && !has_partial_support(tensor.dtype()))
+    if (tensor.device().kind == DeviceKind::cpu && !has_partial_support(tensor.dtype())) {
+      leaving(tensor);
       return visit_dtype(compute_dtype(tensor.dtype()), [wide = widened(tensor)](auto tag) {
         using T = typename decltype(tag)::type;
         return *wide.template data<T>() != T{} ? 1 : 0;
       });
+    }
     const py::object value = element(self, "bool()");
     return PyObject_IsTrue(value.ptr());
   });

@@ -102,6 +102,7 @@ void VjpView::makeActions() {
   reveal_ = addKeyedAction(
       this, QStringLiteral("Show what will come out"), {QKeySequence(Qt::ALT | Qt::Key_G)},
       QStringLiteral("Show the gradients that this VJP will give, before the step that runs it"));
+  reveal_->setShortcutContext(Qt::WindowShortcut);  // stepping leaves the keyboard in the notebook
   connect(reveal_, &QAction::triggered, model_, &VjpModel::showResults);
   element_->setToolTip(explain->toolTip());
 }

@@ -215,10 +215,16 @@ class TestComparePanel : public QObject, SampleWindow {
     QCOMPARE(rate->text(1), QString("0.1"));
     QCOMPARE(rate->text(2), QString("0.2"));
     QVERIFY(rate->text(3).contains("differs"));
-    QVERIFY(operand("y")->text(3).contains("agrees"));
-    QVERIFY(operand(QString::fromUtf8("→ result"))->text(3).contains("2 of 2"));
+    const auto verdict = [&](const QString& name) {
+      const QTreeWidgetItem* item = operand(name);
+      return item ? item->text(3) : "no operand " + name;
+    };
+    QVERIFY2(verdict("y").contains("agrees"), qPrintable(verdict("y")));
+    const QString result = verdict(QString::fromUtf8("→ result"));
+    QVERIFY2(result.contains("2 of 2"), qPrintable(result));
     shots(window_.get(), "compare-first-difference");
     // A click on the right value shows the right side's tensor.
+    QVERIFY2(session().live() && model()->cachedRow(found), qPrintable("no longer compared: " + sentence()));
     clickOperand(QString::fromUtf8("→ result"), 2);
     const auto right = model()->cachedRow(found)->right.value();
     QTRY_COMPARE(session().cursor(), right.number);

@@ -148,9 +148,9 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     auto* trail = window_->findChild<inspector::HeadingTrail*>();
     QVERIFY(trail);
     table()->scrollTo(rows().index(rowOfHeading("2nd step") + 3, 0), QAbstractItemView::PositionAtTop);
-    QTRY_COMPARE(trail->text(), QString("Cell [2] › step 2"));
+    QTRY_COMPARE(trail->text(), QString("Cell [2] › 2nd step"));
     QVERIFY(trail->isVisible());
-    QVERIFY(trail->accessibleName().endsWith("Cell [2], step 2"));
+    QVERIFY(trail->accessibleName().endsWith("Cell [2], 2nd step"));
     QTest::mouseClick(trail, Qt::LeftButton);
     QCOMPARE(current(), QString("2nd step"));
     QTRY_VERIFY(table()->visualRect(rows().index(rowOfHeading("2nd step"), 0)).isValid());
@@ -203,7 +203,7 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     const QString spoken =
         const_cast<QAccessibleTableInterface*>(cells)->cellAt(row, 0)->text(QAccessible::Name);
     QVERIFY2(
-        spoken.startsWith("Heading: step 2, ") && spoken.contains(", folded") && spoken.contains("cursor"),
+        spoken.startsWith("Heading: 2nd step, ") && spoken.contains(", folded") && spoken.contains("cursor"),
         qPrintable(spoken));
     screenshot(window_.get(), "ops-headings-cursor");
     press(Qt::Key_F10, Qt::ShiftModifier);  // back by one op

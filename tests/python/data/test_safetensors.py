@@ -188,7 +188,7 @@ class Refusals(InFolder):
         for tensors, metadata, error, words in (({"w": 3.}, {}, TypeError, "'w' is 3.0; needs a tensor"),
                                                 ({3: tf.ones([])}, {}, ValueError, "name is 3"),
                                                 ({"\ud800": tf.ones([])}, {}, ValueError, "needs a string in UTF-8"),
-                                                ({"__metadata__": tf.ones([])}, {}, ValueError, "the format needs that name"),
+                                                ({"__metadata__": tf.ones([])}, {}, ValueError, "the format reserves that name"),
                                                 ({}, {"a": 1}, ValueError, "value of metadata is 1")):
             with self.assertRaisesRegex(error, words):
                 checkpoint.write_tensors(self.path(), tensors, metadata)
@@ -207,7 +207,7 @@ class Writing(InFolder):
 
     def test_a_file_in_the_folders_place_and_a_folder_in_the_files(self):
         open(self.path("file"), "w").close()
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "no folder"):
+        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "not a folder"):
             checkpoint.write_tensors(self.path("file/x"), {"x": tf.ones([])})
         os.mkdir(self.path("x.safetensors"))
         with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "it is a folder"):

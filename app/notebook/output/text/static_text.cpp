@@ -177,6 +177,7 @@ QRect StaticText::cursorRect(const QTextCursor& cursor) const {
 
 void StaticText::paintEvent(QPaintEvent* event) {
   QPainter painter(viewport());
+  painter.setRenderHint(QPainter::SmoothPixmapTransform);  // of pictures that are wider than their room
   painter.translate(-scrolled(), 0);
   QAbstractTextDocumentLayout::PaintContext context;
   context.palette = palette();

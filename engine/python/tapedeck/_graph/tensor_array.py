@@ -1,8 +1,10 @@
 """tf.TensorArray: a list of tensors that loops write, with TensorFlow's methods."""
+from copy import copy
 from operator import index
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
+from tapedeck._autograph.backend import is_symbolic
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
@@ -35,6 +37,7 @@ class TensorArray:
         self._infers = infer_shape
         self._shape = None if element_shape is None else TensorShape(element_shape)
         self._cleared = set()
+        self._buffer = None  # in a graph: all tensors in one, since it writes at indices that only a run knows
 
     @staticmethod
     def _whole(argument, value):
@@ -81,6 +84,38 @@ class TensorArray:
         """Forgets all tensors."""
         self._elements.clear()
         self._cleared.clear()
+        self._buffer = None
+
+    # ---- in graphs
+
+    def _is_formed(self):
+        """Whether a graph can carry it: it has a size and a shape."""
+        return self._buffer is not None or bool(self._elements) and (self._shape is not None and self._shape.is_fully_defined())
+
+    def _carried(self):
+        """All tensors in one, with a new first axis."""
+        if self._buffer is None:
+            if not self._elements:
+                raise InvalidArgumentError("TensorArray: the index is known only when the graph runs, and the size is 0; pass the size "
+                                           "that the array will have")
+            self._buffer = op("stack")(self._all(), 0)
+        return self._buffer
+
+    def _with(self, buffer):
+        """Another array of the same kind, with the slices of the buffer."""
+        other = copy(self)
+        other._elements, other._cleared = list(self._elements), set(self._cleared)
+        other._buffer = self._buffer if buffer is None else buffer
+        return other
+
+    def _formed_as(self, other):
+        """Another array of the same kind, whose tensors have the shape of those of `other`."""
+        made = self._with(None)
+        made._shape = other._shape
+        return made
+
+    def _in_graph(self, *values):
+        return self._buffer is not None or any(map(is_symbolic, values))
 
     def _at(self, number):
         """The tensor of that number; zeros where nothing was written."""
@@ -100,6 +135,8 @@ class TensorArray:
         Errors: OutOfRangeError outside the array; InvalidArgumentError for what was read before and cleared, and for what was not
         written where the element_shape is not known.
         """
+        if self._in_graph(index):
+            return op("gather")(self._carried(), index)
         number = self._whole("index", index)
         written = number < len(self._elements) and self._elements[number] is not None
         value = self._at(number)
@@ -115,6 +152,11 @@ class TensorArray:
         Errors: OutOfRangeError below 0, and beyond the end of an array that does not grow; TypeError for another dtype;
         InvalidArgumentError for another shape than element_shape.
         """
+        if self._in_graph(index):
+            value = self._fitting(value)
+            self._shape = value.shape if self._shape is None else self._shape
+            self._buffer = op("tensor_scatter_nd_update")(self._carried(), op("reshape")(index, [1, 1]), op("expand_dims")(value, 0))
+            return self
         number = self._whole("index", index)
         value = self._fitting(value)
         if number >= len(self._elements):
@@ -174,14 +216,18 @@ class TensorArray:
 
         Errors: InvalidArgumentError for different shapes, and for what read() cleared.
         """
-        return self._joined("stack", self._all())
+        return self._joined("stack", self._all()) if self._buffer is None else self._buffer
 
     def concat(self, name=None):
         """All tensors, joined along their first axis. The errors are those of stack."""
+        if self._buffer is not None:
+            return op("reshape")(self._buffer, [-1, *self._buffer.shape[2:]])
         return self._joined("concat", self._all())
 
     def gather(self, indices, name=None):
         """The tensors of some numbers, stacked. The errors are those of stack, and OutOfRangeError outside the array."""
+        if self._in_graph(indices):
+            return op("gather")(self._carried(), indices)
         return self._joined("stack", self._all(self._numbers("indices", indices)))
 
     def unstack(self, value, name=None):
@@ -189,9 +235,15 @@ class TensorArray:
 
         Errors: InvalidArgumentError where they are more than an array has that does not grow; those of write.
         """
-        parts = op("unstack")(self._slices(value), axis=0)
-        if len(parts) > len(self._elements) and not self._dynamic:
-            raise InvalidArgumentError(f"TensorArray: {len(parts)} slices; {self._fixed()}")
+        value = self._slices(value)
+        count = int(value.shape[0])
+        if count > len(self._elements) and not self._dynamic:
+            raise InvalidArgumentError(f"TensorArray: {count} slices; {self._fixed()}")
+        if self._in_graph(value) and count:
+            self._fitting(op("gather")(value, 0))
+            self._elements, self._shape, self._buffer = [None] * count, value.shape[1:], value
+            return self
+        parts = op("unstack")(value, axis=0)
         self._elements[:] = [self._fitting(part) for part in parts]
         self._cleared.clear()
         return self
@@ -199,6 +251,11 @@ class TensorArray:
     def scatter(self, indices, value, name=None):
         """Puts the slices of the first axis to those numbers. Returns the array. The errors are those of write, and
         InvalidArgumentError for another number of slices than of indices."""
+        if self._in_graph(indices):
+            value = self._slices(value)
+            self._shape = value.shape[1:] if self._shape is None else self._shape
+            self._buffer = op("tensor_scatter_nd_update")(self._carried(), op("expand_dims")(indices, 1), value)
+            return self
         numbers = self._numbers("indices", indices)
         parts = op("unstack")(self._slices(value), axis=0)
         if len(parts) != len(numbers):
@@ -220,7 +277,7 @@ class TensorArray:
         lengths = self._numbers("lengths", lengths)
         if len(lengths) != len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
-        parts = op("split")(self._slices(value), lengths, 0)
+        parts, self._buffer = op("split")(self._slices(value), lengths, 0), None
         inferred, self._infers = self._infers, False  # the parts differ in length
         try:
             self._elements[:] = [self._fitting(part) for part in parts]

@@ -1,0 +1,1 @@
+"""tf.autograph: Python functions whose control flow depends on tensors, as graphs have them."""

@@ -1,0 +1,223 @@
+"""The values of a function's names between its parts: what of them a graph carries, and what stays Python's."""
+import sys
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._autograph.exits import VALUE
+from tapedeck._core import nest
+from tapedeck._core.composites import op, tensor
+
+NOT_THERE = (NameError, AttributeError, KeyError, IndexError, TypeError)
+_CONVERTIBLE = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
+
+
+class Undefined:
+    """The value of a name that has none."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"<{self.name} has no value>"
+
+
+def value_of(read, name):
+    """What read() gives; Undefined for a name without a value, and an attribute or element that is not there."""
+    try:
+        return read()
+    except NOT_THERE:
+        return Undefined(name)
+
+
+def run(part, *arguments):
+    """Calls a part of a converted function. A name without a value is the function's own there, and Python's error says so."""
+    try:
+        return part(*arguments)
+    except NameError as error:
+        if not _of_function(error, part.__code__):
+            raise
+        text = f"cannot access local variable {error.name!r} where it is not associated with a value"
+        raise UnboundLocalError(text, name=error.name).with_traceback(error.__traceback__.tb_next) from None
+
+
+def _of_function(error, code):
+    """Whether the error comes from the code itself, of a name of the function that the code is a part of."""
+    innermost = error.__traceback__
+    while innermost.tb_next:
+        innermost = innermost.tb_next
+    if type(error) is not NameError or innermost.tb_frame.f_code is not code or error.name not in code.co_freevars:
+        return False
+    frame = sys._getframe(2)
+    while frame:
+        above = frame.f_code
+        if above.co_qualname == code.co_qualname and error.name in above.co_cellvars:
+            return True
+        if above.co_qualname != code.co_qualname and frame.f_globals.get("__package__") != __package__:
+            return False
+        frame = frame.f_back
+    return False
+
+
+def is_tensor(value):
+    """Whether a graph can carry the value as it is."""
+    return isinstance(value, _engine.Tensor)
+
+
+def _is_array(value):
+    """Whether it is a tf.TensorArray, which a graph carries as one tensor."""
+    return hasattr(type(value), "_carried")
+
+
+def is_carried(value):
+    """Whether a graph can carry the value: a tensor, what Python's numbers, texts and arrays become, and tensor arrays of a shape."""
+    return isinstance(value, (_engine.Tensor, *_CONVERTIBLE)) or _is_array(value) and value._is_formed()
+
+
+def as_tensor(value):
+    """The tensor that a graph carries of the value."""
+    return value._carried() if _is_array(value) else tensor(value)
+
+
+def scalar_bool(value, what, line):
+    """The value as a tensor that decides. InvalidArgumentError for another dtype or shape."""
+    value = tensor(value)
+    if value.dtype.name != "bool" or len(value.shape):
+        raise _engine.InvalidArgumentError(f"line {line}: {what} is {shown(value)}; needs a scalar bool")
+    return value
+
+
+def shown(value):
+    """A value as errors show it: dtype and shape of tensors, else what it is."""
+    if _is_array(value):
+        return repr(value)
+    if is_tensor(value):
+        return f"{value.dtype.name} {tuple(value.shape)}"
+    if nest.is_nested(value):
+        return repr(nest.map_structure(_Shown, value))
+    return repr(value) if value is None or isinstance(value, _CONVERTIBLE) else f"an object of class {type(value).__name__}"
+
+
+class _Shown:
+    def __init__(self, value):
+        self._value = value
+
+    def __repr__(self):
+        return shown(self._value)
+
+
+def leaves_of(value):
+    """The leaves of a nested structure; the value itself of what cannot be taken apart."""
+    try:
+        return nest.flatten(value)
+    except TypeError:
+        return [value]
+
+
+def tensors_of(values):
+    """Tensors for all leaves that a graph carries, in their order."""
+    return [as_tensor(leaf) for value in values for leaf in leaves_of(value) if is_carried(leaf)]
+
+
+def with_tensors(values, tensors):
+    """The values with these tensors in place of the leaves that a graph carries."""
+    remaining = iter(tensors)
+    made = []
+    for value in map(copied, values):
+        leaves = leaves_of(value)
+        if any(map(is_carried, leaves)):
+            new = [_in_place_of(leaf, next(remaining)) if is_carried(leaf) else leaf for leaf in leaves]
+            value = nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
+        made.append(value)
+    return made
+
+
+def _in_place_of(leaf, carried):
+    return leaf._with(carried) if _is_array(leaf) else carried
+
+
+def copied(value):
+    """The value with lists, dicts and tensor arrays of its own: what a branch appends or writes the other does not see."""
+    if _is_array(value):
+        return value._with(None)
+    if type(value) in (list, tuple):
+        return type(value)(map(copied, value))
+    return {key: copied(each) for key, each in value.items()} if type(value) is dict else value
+
+
+def zeros_like(value):
+    """Zeros in the value's form, for a returned value that is not there yet: nobody sees them."""
+    def zero(leaf):
+        if not is_carried(leaf):
+            return leaf
+        carried = as_tensor(leaf)
+        if carried.dtype.name == "string":
+            made = op("fill")(list(carried.shape), "")
+        else:
+            made = op("zeros")(list(carried.shape), carried.dtype)
+        return _in_place_of(leaf, made)
+
+    return nest.map_structure(zero, value) if nest.is_nested(value) else zero(value)
+
+
+def hidden(value):
+    """Whether it is a returned value that is not there yet."""
+    return isinstance(value, Undefined) and value.name == VALUE
+
+
+def _is_unformed(leaf):
+    return _is_array(leaf) and not leaf._is_formed()
+
+
+def lacks(value):
+    """Whether its form is seen only where it gets a value: of a returned value, and of what a tensor array holds."""
+    return hidden(value) or any(map(_is_unformed, leaves_of(value)))
+
+
+def completed(value, there):
+    """A value that lacks its form, in the form of the one that is there."""
+    if hidden(value):
+        return value if isinstance(there, Undefined) else zeros_like(there)
+    leaves, others = leaves_of(value), leaves_of(there)
+    if len(leaves) != len(others) or not any(map(_is_unformed, leaves)):
+        return value
+    new = [leaf._formed_as(other) if _is_unformed(leaf) and _is_array(other) else leaf for leaf, other in zip(leaves, others)]
+    return nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
+
+
+def difference(one, other):
+    """None where a graph can carry the one in place of the other; else what differs: "structure", "kind", "dtype" or "shape"."""
+    if nest.is_nested(one) != nest.is_nested(other):
+        return "structure"
+    if nest.is_nested(one):
+        try:
+            nest.assert_same_structure(one, other)
+        except (TypeError, ValueError):
+            return "structure"
+    for left, right in zip(leaves_of(one), leaves_of(other)):
+        if is_carried(left) != is_carried(right) or _is_array(left) != _is_array(right):
+            return "kind"
+        if not is_carried(left) and left is not right and not (_is_unformed(left) and _is_unformed(right)):
+            return "kind"
+        if is_carried(left) and not _same_number(left, right):
+            left, right = as_tensor(left), as_tensor(right)
+            if left.dtype != right.dtype:
+                return "dtype"
+            if tuple(left.shape) != tuple(right.shape):
+                return "shape"
+    return None
+
+
+def _same_number(one, other):
+    return type(one) is type(other) and isinstance(one, (bool, int, float, complex, str, bytes)) and one == other
+
+
+def merged(one, other, tensors):
+    """The one's form with these tensors in it, but where both have the same number or text, which stays Python's."""
+    (made,) = with_tensors([one], tensors)
+    if not nest.is_nested(one):
+        return one if _same_number(one, other) else made
+    return nest.map_structure(lambda a, b, c: a if _same_number(a, b) else c, one, other, made)
+

@@ -1,0 +1,51 @@
+"""A backend of tf.autograph for tests: every tensor counts as symbolic. Both branches are run, and that one counts that the predicate
+chooses; loops run as often as their condition holds. What a graph demands of results is checked."""
+import contextlib
+
+import tapedeck as tf
+from tapedeck._autograph import backend
+
+
+def forms(tensors):
+    return [(each.dtype.name, tuple(each.shape)) for each in tensors]
+
+
+class EagerGraph(backend.Backend):
+    """calls: what was asked of it, in order: "branch", "loop", "discarded"."""
+
+    def __init__(self):
+        self.calls = []
+
+    def is_symbolic(self, value):
+        return isinstance(value, tf.Tensor)
+
+    def branch(self, predicate, true_fn, false_fn):
+        self.calls.append("branch")
+        assert predicate.dtype == tf.bool and predicate.shape == (), predicate
+        results = true_fn(), false_fn()
+        assert forms(results[0]) == forms(results[1]), results
+        return list(results[not bool(predicate.numpy())])
+
+    def loop(self, variables, condition, body):
+        self.calls.append("loop")
+        variables = list(variables)
+        while bool(condition(*variables).numpy()):
+            following = list(body(*variables))
+            assert forms(following) == forms(variables), (following, variables)
+            variables = following
+        return variables
+
+    def discarded(self, function, variables):
+        self.calls.append("discarded")
+        function(*variables)
+
+
+@contextlib.contextmanager
+def plugged_in():
+    """Everything in the block runs with an EagerGraph, which is given."""
+    graph = EagerGraph()
+    before = backend.plug_in(graph)
+    try:
+        yield graph
+    finally:
+        backend.plug_in(before)
