@@ -5,10 +5,8 @@ import numpy as np
 
 import tapedeck as tf
 from graph_mode import GraphCase
-from tapedeck._functions import control
 
 
-@unittest.skipUnless(control.converts(), "functions are not converted in this version")
 class Converted(GraphCase):
     def assertFollows(self, f, *calls):
         """One trace gives what the function gives for each call's arguments, and its gradients."""

@@ -40,7 +40,7 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
         if any(isinstance(number, int) and not -2**31 <= number < 2**31 for number in plain):
             own.append("int64")
         dtype = max(own, key=_RANGE_DTYPES.index)
-    if any(map(control.is_unknown, numbers)) and control.converts():
+    if any(map(control.is_unknown, numbers)):
         return control.steps(*((0, start) if limit is None else (start, limit)), delta)
     return op("range")(start, limit, delta, dtype)
 

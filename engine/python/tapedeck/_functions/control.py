@@ -1,5 +1,6 @@
 """Branches and loops of graphs on nested structures, and what AutoGraph asks for them."""
 from tapedeck import _engine
+from tapedeck._autograph import backend as autograph
 from tapedeck._core import nest
 
 
@@ -62,7 +63,7 @@ def loop(function, cond, body, loop_vars):
     return structured(_engine.graph_loop(_tensors(function, nest.flatten(loop_vars)), holds, step))
 
 
-class Backend:
+class Backend(autograph.Backend):
     """AutoGraph's: while this thread traces, tensors and variables decide in the graph."""
 
     def is_symbolic(self, value):
@@ -84,28 +85,16 @@ class Backend:
         _engine.trace_graph("discarded", specs, called)
 
 
-try:
-    from tapedeck._autograph import backend as _autograph
-except ImportError:
-    _autograph = None
-else:
-    _autograph.plug_in(Backend())
-
-
-def converts():
-    """Whether functions are converted."""
-    return _autograph is not None
+autograph.plug_in(Backend())
 
 
 def steps(start, limit, delta):
     """What `for` of a converted function runs over: numbers at equal steps, known when the graph runs."""
-    from tapedeck._autograph import items  # which imports the ops
+    from tapedeck._autograph import items  # it imports this package's ops, which need this file
     return items.range_(start, limit, delta)
 
 
 def converted(func):
-    """The function with its control flow in the graph, where this package can convert it."""
-    if _autograph is None:
-        return func
-    from tapedeck._autograph import calls  # which imports the whole package's names
+    """The function with its control flow in the graph, where it can be converted."""
+    from tapedeck._autograph import calls  # likewise
     return calls.callee(func)
