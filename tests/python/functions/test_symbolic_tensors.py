@@ -82,7 +82,7 @@ class Reads(GraphCase):
         for assign in (lambda: variable.assign(kept), lambda: tf.Variable(kept)):
             with self.assertRaisesRegex(ValueError, "belongs to (the trace of )?a graph function"):
                 assign()
-        for write in (tf.io.encode_png, tf.io.serialize_tensor, lambda x: tf.data.Dataset.from_tensors(x), lambda x: tf.constant(x).numpy()):
+        for write in (tf.io.encode_png, tf.io.serialize_tensor, tf.data.Dataset.from_tensors, lambda x: tf.constant(x).numpy()):
             with self.assertRaises((NotAllowed, ValueError, TypeError)):
                 write(kept)
         self.assertEqual(variable.numpy(), 2.)
