@@ -1,6 +1,7 @@
 """tf.function and tfe.defun. Functions run eagerly, as they are, until tf.config.run_functions_eagerly(False)."""
 import functools
 import inspect
+import operator
 import threading
 import types
 import weakref
@@ -72,6 +73,7 @@ class Function:
         self._func, self._instance, self._autograph = func, instance, autograph
         self._input_signature = None if input_signature is None else tuple(input_signature)
         self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
+        self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
         self._converted = None
 
@@ -121,8 +123,15 @@ class Function:
     def __call__(self, *args, **kwargs):
         if _run_eagerly:
             return self._call_eagerly(args, kwargs)
+        key = None if kwargs else _key_of_tensors(args)
+        found = key and self._of_tensors.get(key)
+        if found:
+            return found.run(args)
         arguments = self._arguments(args, kwargs)
-        return self._concrete_of(arguments).run(arguments.tensors)
+        concrete = self._concrete_of(arguments)
+        if key and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
+            self._of_tensors[key] = concrete
+        return concrete.run(arguments.tensors)
 
     def _call_eagerly(self, args, kwargs):
         if self._input_signature is not None:
@@ -263,6 +272,16 @@ def defun(func=None, input_signature=None, autograph=True, **kwargs):
         return lambda given: defun(given, input_signature, autograph)
     require_callable("defun", "func", func)
     return Function(func, input_signature or None, autograph)
+
+
+def _key_of_tensors(args):
+    """What is equal for calls with tensors of the same dtypes and shapes; None where there are other arguments."""
+    key = []
+    for value in args:
+        if type(value) is not _engine.Tensor:
+            return None
+        key.append((value.dtype, *value.shape))
+    return tuple(key)
 
 
 def _array_as_tensor(value):
