@@ -1,8 +1,10 @@
 """Graphs give what eager execution gives: gradients, control flow, functions in functions, random programs."""
 import io
 import random
+import tempfile
 import unittest
 
+import event_reader
 import numpy as np
 
 import tapedeck as tf
@@ -249,6 +251,26 @@ class Host(GraphCase):
             f(tf.constant(-1.))
         with self.assertRaisesRegex(ValueError, "to be true"):
             f(tf.constant(11.))
+
+    def test_summaries_are_written_when_the_graph_runs(self):
+        step = tf.Variable(0, dtype=tf.int64)
+        with tempfile.TemporaryDirectory() as folder:
+            writer = tf.summary.create_file_writer(folder)
+
+            @tf.function
+            def f(x):
+                with writer.as_default(), tf.name_scope("part"):
+                    tf.summary.scalar("loss", x * 2., step=step)
+                    tf.summary.histogram("spread", tf.stack([x, x]), step)
+                step.assign_add(1)
+                return x
+
+            for value in (1., 2.):
+                f(tf.constant(value))
+            writer.close()
+            found = [(event.step, value.tag, float(value.tensor) if value.tag == "part/loss" else None)
+                     for event in event_reader.events(folder) for value in event.values]
+        self.assertEqual(found, [(0, "part/loss", 2.), (0, "part/spread", None), (1, "part/loss", 4.), (1, "part/spread", None)])
 
     def test_an_error_of_a_run_names_its_line(self):
         @tf.function
