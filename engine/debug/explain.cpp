@@ -8,6 +8,7 @@
 
 #include "engine/debug/describe.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -271,6 +272,9 @@ class Explainer {
     for (const ExternalRead& external_read : recorder_.data_flow().external_reads()) {
       if (answer.left.size() == most_external_reads) break;
       if (external_read.newest >= last_leaf) continue;
+      const TensorOrigin origin = recorder_.trace().tensors().get(external_read.tensor);
+      if (origin.known() && spec_of(origin.spec()).dtype == DType::bool_)
+        continue;  // a decision passes no gradient on
       if (++seen > most_external_reads_seen) break;
       graph_.collect(external_read.tensor);
       if (!graph_.depends(external_read.tensor) || !lines.insert(external_read.location).second) continue;

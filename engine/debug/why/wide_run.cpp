@@ -97,6 +97,9 @@ void InnerFunction::look_for_departure(Past& past, const std::set<std::uint64_t>
   const std::uint64_t end = *std::max_element(custom_.outputs.begin(), custom_.outputs.end());
   for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
     if (external_read.newest >= end || !moving.contains(external_read.tensor)) continue;
+    const TensorOrigin origin = past.recorder().trace().tensors().get(external_read.tensor);
+    if (origin.known() && spec_of(origin.spec()).dtype == DType::bool_)
+      continue;  // a decision: no number came of it
     const auto came_back = [&](std::uint64_t leaf) {
       if (leaf <= external_read.newest || past.maker(leaf) || past.assignment(leaf)) return false;
       if (first_inside_ != 0 && external_read.newest >= first_inside_) return true;

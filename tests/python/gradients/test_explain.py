@@ -92,6 +92,16 @@ class NoGradient(unittest.TestCase):
                      lambda x: tf.constant(np.from_dlpack(x))):
             self.assertIn("NumPy read", self.explain(read))
 
+    def test_does_not_blame_a_decision(self):
+        def f(x):
+            values = x.numpy()
+            factor = 3. if tf.reduce_sum(x) > 0. else 2.
+            return tf.constant(values) * factor
+
+        text = self.explain(f)
+        self.assertIn("`values = x.numpy()`", text)
+        self.assertNotIn("greater", text)
+
     def test_does_not_blame_what_was_read_later(self):
         x = tf.constant([1., 2.])
         y = tf.constant(5.) * 2.
