@@ -54,7 +54,8 @@ std::vector<bool> differentiable_parameters(const Graph& graph);
 std::vector<bool> differentiable_inputs(const Node& node) {
   if (node.kind == NodeKind::op)
     return std::vector<bool>(node.inputs.size(), node.op->vjp && !node.op->stops_gradient);
-  if (node.kind == NodeKind::gradient) return std::vector<bool>(node.inputs.size(), true);
+  if (node.kind == NodeKind::gradient || node.kind == NodeKind::custom)
+    return std::vector<bool>(node.inputs.size(), true);
   std::vector<bool> all(node.inputs.size());
   const auto add = [&](const Graph& graph, std::size_t first_captured) {
     const std::vector<bool> own = differentiable_parameters(graph);

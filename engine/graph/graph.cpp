@@ -31,6 +31,8 @@ std::string call_text(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
     if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
       line += (line.empty() ? "" : ", ") + spec.name + "=" + to_string(node.attributes[i]);
+  if (node.draw_of >= 0)
+    line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
   return node.op->name + "(" + line + ")";
 }
 
@@ -64,6 +66,10 @@ std::string line_of(const Graph& graph, std::size_t number) {
       return left + "branch(" + inputs + ")" + nested_text(node, {"if true", "if false"});
     case NodeKind::loop:
       return left + "loop(" + inputs + ")" + nested_text(node, {"while", "do"});
+    case NodeKind::custom:
+      return left + "custom gradient of " + node.own_gradient->name + "(" + inputs + ")";
+    case NodeKind::host:
+      return "call " + node.host->name + "(" + inputs + ")";
     case NodeKind::tape_start:
       return "start tape " + std::to_string(node.tape->tape);
     case NodeKind::tape_stop:
@@ -96,9 +102,10 @@ bool has_effect(const Node& node) {
   switch (node.kind) {
     case NodeKind::constant:
     case NodeKind::read:
+    case NodeKind::custom:
       return false;
     case NodeKind::op:
-      return node.draws;
+      return node.draws && node.draw_of < 0;
     case NodeKind::branch:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {
         return std::ranges::any_of(graph->nodes, [](const Node& inner) {

@@ -4,8 +4,10 @@
 #include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,9 @@ enum class NodeKind : std::uint8_t {
   op,         ///< a call of a registry row
   branch,     ///< runs graphs[0] where its first input is true, else graphs[1]
   loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
+  custom,     ///< its first inputs' function with a gradient of its own gave the next ones, which are the
+              ///< results
+  host,       ///< calls `host` with its inputs' values; has no results
   // Tapes that the function makes and plays, where their gradients depend on what runs (control.h):
   tape_start,
   tape_stop,
@@ -55,6 +60,22 @@ struct TapeUse {
   std::vector<std::pair<std::int32_t, Part>> parts;
 };
 
+/// A function of the host language that each run calls: to print, to check.
+struct HostCall {
+  std::string name;
+  std::function<void(std::span<const Tensor>)> function;
+};
+
+/// A gradient that a custom node has in place of its ops' (tf.custom_gradient). The node's inputs: those of
+/// the function, its outputs, and what graphs[0], of the outputs' cotangents, reads.
+struct OwnGradient {
+  std::string name;
+  std::size_t inputs = 0, outputs = 0;
+  std::vector<Variable> variables;  ///< inputs, too
+  std::vector<bool> given;          ///< of each input and variable: whether graphs[0] has its gradient
+  std::string error;                ///< why there is no graphs[0]
+};
+
 struct Node {
   NodeKind kind = NodeKind::op;
   const OpDef* op = nullptr;  ///< of an op; else nullptr
@@ -68,8 +89,11 @@ struct Node {
   /// branch's graphs take those alone; a loop's take its variables first.
   std::vector<std::shared_ptr<const Graph>> graphs;
   std::shared_ptr<const TapeUse> tape;  ///< of the kinds that use one
+  std::shared_ptr<const HostCall> host;
+  std::shared_ptr<const OwnGradient> own_gradient;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
+  std::int32_t draw_of = -1;     ///< draws again what that node drew: a VJP. -1: goes on in the sequence
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
@@ -83,6 +107,9 @@ struct Graph {
   std::vector<Value> results;
   std::size_t arguments = 0;     ///< parameters that the caller passes
   std::vector<Tensor> captured;  ///< what the others are: symbolic tensors of the function around this one
+  /// Constants with ids up to this one existed before the function was traced. A tape may watch them, so they
+  /// are not folded.
+  std::uint64_t watched_up_to = 0;
 
   const TensorSpec& spec(Value value) const {
     return nodes[static_cast<std::size_t>(value.node)].results[static_cast<std::size_t>(value.result)];

@@ -1,5 +1,9 @@
 #include "engine/graph/run.h"
 
+#include <map>
+#include <tuple>
+
+#include "engine/graph/control.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
@@ -21,20 +25,36 @@ bool needs_run_op() {
          gpu_count() > 0;
 }
 
-/// The attributes of this run: a random op goes on in its sequence.
-Attributes drawn(const Node& node, std::span<const Tensor> inputs) {
+thread_local std::uint32_t failed_location = 0;
+
+/// By the number of the node that drew: key and counter.
+using Draws = std::map<std::int32_t, std::pair<Attribute, Attribute>>;
+
+/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew.
+Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
   std::vector<Attribute> values;
   for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
-  resolve_random(*node.op, values, inputs);
+  Attribute &key = values[node.op->place_of("key")], &counter = values[node.op->place_of("counter")];
+  if (node.draw_of >= 0) {
+    std::tie(key, counter) = draws.at(node.draw_of);
+  } else {
+    resolve_random(*node.op, values, inputs);
+    draws[number] = {key, counter};
+  }
   return Attributes(std::move(values));
 }
 
 }  // namespace
 
+std::uint32_t take_failed_location() {
+  return std::exchange(failed_location, 0);
+}
+
 Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(graph_.nodes.size()) {
   for (const Node& node : graph_.nodes) {
     nested_.emplace_back();
-    for (const auto& inner : node.graphs) nested_.back().emplace_back(*inner);
+    for (const auto& inner : node.graphs)
+      nested_.back().push_back(std::make_shared<const Executable>(*inner));
     first_slots_.push_back(slots_);
     slots_ += node.results.size();
   }
@@ -75,6 +95,7 @@ void Executable::check(std::span<const Tensor> arguments) const {
 /// What lasts as long as one run.
 struct Executable::Run {
   std::vector<std::unique_ptr<Tape>> tapes;
+  Draws draws;
 
   Tape& tape(const TapeUse& use) {
     const auto number = static_cast<std::size_t>(use.tape);
@@ -86,8 +107,8 @@ struct Executable::Run {
 
 namespace {
 
-Tensors run_op_node(const Node& node, std::span<const Tensor> inputs) {
-  const Attributes& attributes = node.draws ? drawn(node, inputs) : node.attributes;
+Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
+  const Attributes& attributes = node.draws ? drawn(node, number, inputs, draws) : node.attributes;
   if (!needs_run_op())
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
@@ -127,31 +148,88 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   return results;
 }
 
+void run_host(const Node& node, std::span<const Tensor> inputs) {
+  const LocationScope location(node.location);
+  if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer()))
+    tracer->add_host_call(*node.host, inputs);
+  else
+    node.host->function(inputs);
+}
+
 }  // namespace
 
 Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> inputs) const {
-  const std::vector<Executable>& graphs = nested_[number];
-  const bool is_true = inputs[0].item() != 0;
-  const std::size_t first = is_true ? 1 : 1 + graphs[0].graph().captured.size();
-  const Executable& taken = graphs[is_true ? 0 : 1];
-  return taken(inputs.subspan(first, taken.graph().captured.size()));
+  const auto take = [&](bool is_true) {
+    const auto& graphs = nested_[number];
+    const std::size_t first = is_true ? 1 : 1 + graphs[0]->graph().captured.size();
+    const Executable& taken = *graphs[is_true ? 0 : 1];
+    return taken(inputs.subspan(first, taken.graph().captured.size()));
+  };
+  if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
+    return branch(
+        inputs[0], [&] { return take(true); }, [&] { return take(false); });
+  return take(inputs[0].item() != 0);
 }
 
 Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
-  const Executable &condition = nested_[number][0], &body = nested_[number][1];
+  const Executable &condition = *nested_[number][0], &body = *nested_[number][1];
   const std::size_t count = body.graph().arguments;
   const std::size_t first_of_body = count + condition.graph().captured.size();
   Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
-  const auto with_captured = [&](std::span<const Tensor> captured) {
-    Tensors all = variables;
+  const auto call = [](const Executable& graph, std::span<const Tensor> arguments,
+                       std::span<const Tensor> captured) {
+    Tensors all(arguments.begin(), arguments.end());
     all.insert(all.end(), captured.begin(), captured.end());
-    return all;
+    return graph(all);
   };
-  while (condition(with_captured(inputs.subspan(count, first_of_body - count)))[0].item() != 0) {
+  const std::span<const Tensor> of_condition = inputs.subspan(count, first_of_body - count);
+  const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
+  if (current_tracer())  // this graph becomes part of one that is being traced
+    return loop(
+        variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
+        [&](std::span<const Tensor> values) { return call(body, values, of_body); });
+  while (call(condition, variables, of_condition)[0].item() != 0) {
     check_interrupt();
-    variables = body(with_captured(inputs.subspan(first_of_body)));
+    variables = call(body, variables, of_body);
   }
   return variables;
+}
+
+Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> inputs) const {
+  const std::shared_ptr<const OwnGradient> own = graph_.nodes[number].own_gradient;
+  const std::span<const Tensor> given = inputs.first(own->inputs);
+  const std::span<const Tensor> outputs = inputs.subspan(own->inputs, own->outputs);
+  const detail::ThreadState& thread = detail::thread_state;
+  auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
+  if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
+  const auto read = inputs.subspan(own->inputs + own->outputs);
+  const CustomVjp vjp = [own, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
+                         graph = own->error.empty() ? nested_[number][0]
+                                                    : nullptr](std::span<const Tensor> cotangents) {
+    if (!graph)
+      fail<FailedPreconditionError>(own->name, ": its gradient function could not be traced: ", own->error);
+    Tensors arguments;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros(specs[i].shape, specs[i].dtype));
+    arguments.insert(arguments.end(), read.begin(), read.end());
+    const Tensors found = (*graph)(arguments);
+    Tensors gradients;
+    std::size_t next = 0;
+    for (const bool there : own->given) gradients.push_back(there ? found[next++] : Tensor());
+    return gradients;
+  };
+  std::optional<UnobservedScope> unobserved;
+  if (tracer) unobserved.emplace();
+  Tensors results = custom_gradient(own->name, given, [&] {
+    return CustomResult{Tensors(outputs.begin(), outputs.end()), vjp, own->variables};
+  });
+  if (tracer) {
+    OwnGradient again;
+    again.name = own->name;
+    again.variables = own->variables;
+    tracer->add_own_gradient(std::move(again), given, results, vjp);
+  }
+  return results;
 }
 
 Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const {
@@ -169,11 +247,16 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;
     }
     case NodeKind::op:
-      return run_op_node(node, inputs);
+      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws);
     case NodeKind::branch:
       return run_branch(number, inputs);
     case NodeKind::loop:
       return run_loop(number, inputs);
+    case NodeKind::custom:
+      return run_custom(number, inputs);
+    case NodeKind::host:
+      run_host(node, inputs);
+      break;
     case NodeKind::tape_start:
       run.tape(*node.tape).start();
       break;
@@ -204,7 +287,14 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
     for (const Value input : node.inputs)
       inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] +
                               static_cast<std::size_t>(input.result)]);
-    Tensors results = run_node(i, inputs, run);
+    Tensors results = [&] {
+      try {
+        return run_node(i, inputs, run);
+      } catch (...) {
+        if (failed_location == 0) failed_location = node.location;  // of the innermost graph
+        throw;
+      }
+    }();
     for (std::size_t result = 0; result < results.size(); ++result)
       values[first_slots_[i] + result] = std::move(results[result]);
     for (const std::size_t slot : last_read_by_[i]) values[slot] = {};

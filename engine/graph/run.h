@@ -32,13 +32,18 @@ class Executable {
   struct Run;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
   Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
+  Tensors run_custom(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_loop(std::size_t number, std::span<const Tensor> inputs) const;
 
   Graph graph_;
-  std::vector<std::vector<Executable>> nested_;         ///< of each node: its graphs
+  std::vector<std::vector<std::shared_ptr<const Executable>>> nested_;  ///< of each node: its graphs
   std::vector<std::size_t> first_slots_;                ///< of each node's results, in the list of all values
   std::vector<std::vector<std::size_t>> last_read_by_;  ///< slots to be emptied behind each node
   std::size_t slots_ = 0;
 };
+
+/// Where the node came from that made a run of this thread fail (record/trace/source_location.h); 0: unknown.
+/// Asked again, it is 0.
+std::uint32_t take_failed_location();
 
 }  // namespace tapedeck::graph

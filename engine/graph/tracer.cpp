@@ -21,9 +21,11 @@ Attributes without_place(const OpDef& op, const Attributes& attributes) {
   return Attributes(std::move(values));
 }
 
-bool is_drawn_when_run(const OpContext& context) {
-  const auto counter = context.op.find_place("counter");
-  return counter && context.attributes[*counter] == Attribute(drawn_when_run);
+/// The number that a draw has while it is traced; nothing for other ops, and where the place is given.
+std::optional<std::int64_t> traced_draw(const OpContext& context) {
+  const auto place = context.op.find_place("counter");
+  const auto* counter = place ? std::get_if<std::int64_t>(&context.attributes[*place]) : nullptr;
+  return counter && *counter < drawn_when_run / 2 ? std::optional(*counter) : std::nullopt;
 }
 
 std::string described(const Tensor& tensor) {
@@ -34,6 +36,12 @@ std::string described(const Tensor& tensor) {
 
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around) {
   graph_.name = std::move(name);
+  if (around) locate_ = around->locate_;
+}
+
+std::uint32_t GraphTracer::location() const {
+  const std::uint32_t captured = capture_location();
+  return captured == 0 && locate_ ? locate_() : captured;
 }
 
 Tensor GraphTracer::parameter(const std::string& name, const TensorSpec& spec) {
@@ -48,7 +56,7 @@ Tensor GraphTracer::parameter(const std::string& name, const TensorSpec& spec) {
 std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   const std::string_view what = node.op ? std::string_view(node.op->name) : std::string_view(graph_.name);
   for (const Tensor& input : inputs) node.inputs.push_back(value_of(input, what));
-  node.location = capture_location();
+  node.location = location();
   node.scope = current_scope();
   node.device = device_scope();
   graph_.nodes.push_back(std::move(node));
@@ -108,10 +116,25 @@ Tensors GraphTracer::call(const OpContext& context) {
   Node node;
   node.kind = NodeKind::op;
   node.op = &context.op;
-  node.draws = is_drawn_when_run(context);
+  node.draws = traced_draw(context).has_value();
+  node.draw_of = node.draws ? draw_of(context) : -1;
   node.attributes = node.draws ? without_place(context.op, context.attributes) : context.attributes;
   node.results.assign(context.outputs.begin(), context.outputs.end());
-  return results_of(add(std::move(node), context.inputs));
+  const bool is_first = node.draws && node.draw_of < 0;
+  const std::int32_t number = add(std::move(node), context.inputs);
+  if (is_first) draws_[*traced_draw(context)] = number;
+  return results_of(number);
+}
+
+/// The node that drew what this call draws again; -1 where it draws for the first time.
+std::int32_t GraphTracer::draw_of(const OpContext& context) {
+  const std::int64_t draw = *traced_draw(context);
+  if (const auto known = draws_.find(draw); known != draws_.end()) return known->second;
+  for (const GraphTracer* outer = around_; outer; outer = outer->around_)
+    if (outer->draws_.contains(draw))
+      fail<UnimplementedError>(context.op.name,
+                               ": a gradient that draws again what the graph function around it drew");
+  return -1;
 }
 
 Tensor GraphTracer::read(const Variable& variable) {
@@ -136,6 +159,47 @@ Tensors GraphTracer::add_control(Node node, std::span<const Tensor> inputs) {
   Tensors results = results_of(add(std::move(node), inputs));
   variables_.clear();  // it may have assigned to any
   return results;
+}
+
+void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inputs,
+                                   std::span<const Tensor> outputs, const CustomVjp& vjp) {
+  own.inputs = inputs.size();
+  own.outputs = outputs.size();
+  own.given.clear();
+  own.error.clear();
+  Node node;
+  node.kind = NodeKind::custom;
+  Tensors all(inputs.begin(), inputs.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  GraphTracer inner("gradient of " + own.name, this);
+  Tensors cotangents;
+  for (const Tensor& output : outputs) {
+    node.results.push_back({output.dtype(), output.shape()});
+    cotangents.push_back(inner.parameter("d" + std::to_string(cotangents.size()), node.results.back()));
+  }
+  try {
+    Tensors gradients;
+    {
+      const StopRecording stopped;
+      const TracerScope scope(&inner);
+      gradients = vjp(cotangents);
+    }
+    Tensors defined;
+    for (const Tensor& gradient : gradients) {
+      own.given.push_back(static_cast<bool>(gradient));
+      if (gradient) defined.push_back(gradient);
+    }
+    auto graph = std::make_shared<const Graph>(inner.finish(defined));
+    all.insert(all.end(), graph->captured.begin(), graph->captured.end());
+    node.graphs.push_back(std::move(graph));
+  } catch (const Error& error) {  // it matters where the gradient is asked for
+    own.error = error.what();
+  }
+  node.own_gradient = std::make_shared<const OwnGradient>(std::move(own));
+  const std::int32_t number = add(std::move(node), all);
+  // What reads an output from here on reads the node's.
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    values_[outputs[i].id()] = {number, static_cast<std::int32_t>(i)};
 }
 
 void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
@@ -267,6 +331,7 @@ void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) 
            value.node < -1 - static_cast<std::int32_t>(first_capture);
   };
   std::erase_if(values_, [&](const auto& entry) { return is_gone(entry.second); });
+  std::erase_if(draws_, [&](const auto& entry) { return entry.second >= static_cast<std::int32_t>(first); });
   std::erase_if(variables_, [&](const auto& entry) { return !values_.contains(entry.second.id()); });
 }
 
@@ -293,8 +358,10 @@ Graph GraphTracer::finish(std::span<const Tensor> results) {
     else if (value.node >= arguments)
       value.node += count;
   };
-  for (Node& node : graph_.nodes)
+  for (Node& node : graph_.nodes) {
     for (Value& input : node.inputs) moved(input);
+    if (node.draw_of >= 0) node.draw_of += count;
+  }
   for (Value& result : graph_.results) moved(result);
   graph_.nodes.insert(graph_.nodes.begin() + arguments, captures_.begin(), captures_.end());
   drop_unused_tapes();

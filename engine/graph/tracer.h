@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +27,11 @@ class GraphTracer final : public TapeTracer {
   /// as captured parameters.
   explicit GraphTracer(std::string name, GraphTracer* around = nullptr);
 
+  /// Asked for the place in the program where capture_location() knows none; of nested functions, too.
+  void set_locate(std::function<std::uint32_t()> locate) { locate_ = std::move(locate); }
+  /// Where the program is.
+  std::uint32_t location() const;
+
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const TensorSpec& spec);
   /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
@@ -40,6 +47,21 @@ class GraphTracer final : public TapeTracer {
   void tape_watches(std::uint64_t tape, const Variable& variable) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
 
+  // ---- for those who want to read a symbolic tensor (known_value.cpp)
+  /// Its value, where that follows from constants and shapes alone, and is small.
+  std::optional<Tensor> known_value(const Tensor& tensor) const;
+  /// Its value as the program would have it here if nothing were traced: what known_value computes, of random
+  /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument.
+  std::optional<Tensor> computed_now(const Tensor& tensor);
+  /// "x", "matmul_7:0"; "" for a tensor of another function.
+  std::string name_of(const Tensor& tensor) const;
+
+  /// These outputs of a function of these inputs get the gradient that `vjp` gives, which is traced now.
+  void add_own_gradient(OwnGradient own, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                        const CustomVjp& vjp);
+  /// Each run calls the function with the values of these tensors.
+  void add_host_call(HostCall call, std::span<const Tensor> inputs);
+
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
 
@@ -50,6 +72,11 @@ class GraphTracer final : public TapeTracer {
   Value constant_of(const Tensor& tensor);
   Value captured(const Tensor& tensor, std::string_view what);
   bool knows(const Tensor& tensor) const;
+  std::int32_t draw_of(const OpContext& context);
+  struct Evaluation;
+  TensorSpec spec_of(Value value) const;
+  std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
+  std::optional<Tensor> evaluated(const Tensor& tensor, Evaluation& evaluation) const;
   Tensors results_of(std::int32_t node);
   void add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
                      std::span<const Tensor> inputs);
@@ -61,6 +88,7 @@ class GraphTracer final : public TapeTracer {
 
   Graph graph_;
   GraphTracer* const around_;
+  std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
   std::vector<Node> captures_;                           ///< parameters to come behind the arguments
@@ -70,7 +98,10 @@ class GraphTracer final : public TapeTracer {
     bool played_by_runs = false;
   };
   std::vector<OwnTape> tapes_;  ///< in the order in which they began
-  bool guessing_ = false;       ///< a tape is played to see what is connected; its nodes are dropped
+  /// By the number that the trace gave a draw: the node that draws.
+  std::unordered_map<std::int64_t, std::int32_t> draws_;
+  std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
+  bool guessing_ = false;             ///< a tape is played to see what is connected; its nodes are dropped
 };
 
 /// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …

@@ -6,6 +6,7 @@
 #include "engine/ops/random/random_state.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/narrow.h"
 
@@ -26,10 +27,26 @@ PyObject* name_keyword() {
   return keyword;
 }
 
-std::int64_t to_integer(PyObject* value, const Where& where) {
+/// "reshape: shape", for those who read a value.
+std::string reader_of(const Where& where) {
+  const std::string prefix = where.prefix();
+  return prefix.empty() ? "an argument" : prefix.substr(0, prefix.size() - 2);
+}
+
+/// A symbolic tensor as one with a value, where it is known while a function is traced.
+py::object with_value(PyObject* value, const Where& where) {
+  if (!is_tensor(value) || !tensor_of(value).is_symbolic()) [[likely]]
+    return py::reinterpret_borrow<py::object>(value);
+  return checked(wrap(readable(tensor_of(value), reader_of(where).c_str())));
+}
+
+std::int64_t to_integer(PyObject* given, const Where& where) {
+  const py::object held = with_value(given, where);
+  PyObject* value = held.ptr();
   const py::object index =
       py::reinterpret_steal<py::object>(PyBool_Check(value) ? nullptr : PyNumber_Index(value));
   if (!index) {
+    keep_symbolic_error();
     PyErr_Clear();
     refuse<TypeMismatchError>(where, short_repr(value), " is not an integer");
   }
@@ -48,7 +65,8 @@ bool is_one_integer(PyObject* value) {
 std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
   if (is_one_integer(value)) return {to_integer(value, where)};
   if (is_tensor_like(value) && is_integer(tensor_like(value).dtype()) && tensor_like(value).rank() == 1) {
-    const Tensor tensor = widened(tensor_like(value).on_host()).make_contiguous();  // no op for each element
+    const Tensor given = readable(tensor_like(value), reader_of(where).c_str());
+    const Tensor tensor = widened(given.on_host()).make_contiguous();  // no op for each element
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(tensor.count()));
     if (tensor.dtype() == DType::int32)
       std::copy_n(tensor.data<std::int32_t>(), tensor.count(), numbers.begin());
@@ -75,11 +93,14 @@ bool is_whole_number(PyObject* value) {
 }
 
 // An integer stays one, so that an op can tell range(3) from range(3.).
-Attribute to_real(PyObject* value, const Where& where) {
+Attribute to_real(PyObject* given, const Where& where) {
+  const py::object held = with_value(given, where);
+  PyObject* value = held.ptr();
   if (PyBool_Check(value)) return value == Py_True;
   if (is_whole_number(value)) return to_integer(value, where);
   const double number = PyFloat_AsDouble(value);
   if (number == -1. && PyErr_Occurred()) {
+    keep_symbolic_error();
     PyErr_Clear();
     refuse<TypeMismatchError>(where, short_repr(value), " is not a number");
   }
@@ -95,9 +116,12 @@ std::string to_text(PyObject* value, const Where& where) {
   return text;
 }
 
-bool to_boolean(PyObject* value, const Where& where) {
+bool to_boolean(PyObject* given, const Where& where) {
+  const py::object held = with_value(given, where);
+  PyObject* value = held.ptr();
   const int truth = PyUnicode_Check(value) ? -1 : PyObject_IsTrue(value);
   if (truth < 0) {
+    keep_symbolic_error();
     PyErr_Clear();
     refuse<TypeMismatchError>(where, short_repr(value), " is neither True nor False");
   }

@@ -5,6 +5,7 @@
 #include "engine/data/data_error.h"
 #include "engine/record/lockstep/lockstep.h"
 #include "engine/tensor/internal_error.h"
+#include "engine/tensor/symbolic_error.h"
 
 namespace tapedeck::python {
 
@@ -19,6 +20,7 @@ struct ErrorClasses {
   PyObject* not_found = nullptr;
   PyObject* unimplemented = nullptr;
   PyObject* failed_precondition = nullptr;
+  PyObject* symbolic_value = nullptr;
   PyObject* internal = nullptr;
   PyObject* data_loss = nullptr;
   PyObject* lockstep_difference = nullptr;
@@ -97,6 +99,10 @@ void bind_errors(py::module_& module) {
       make("FailedPreconditionError",
            "The object is not in the state that the call needs (a used-up tape); a RuntimeError.", base,
            PyExc_RuntimeError);
+  classes.symbolic_value = make_class(
+      module, "OperatorNotAllowedInGraphError",
+      "A tensor of a function that is being traced has no value that Python could read; a TypeError.",
+      classes.failed_precondition, PyExc_TypeError);
   classes.internal = make(
       "InternalError",
       "A device failed, or the engine is at fault; a RuntimeError. A GPU that is lost gives it again for "
@@ -109,6 +115,10 @@ void bind_errors(py::module_& module) {
       "LockstepDifference",
       "Two runs that tf.debugging.lockstep compared differ; an AssertionError. Its attributes tell where.",
       base, PyExc_AssertionError);
+}
+
+PyObject* symbolic_value_error() {
+  return classes.symbolic_value;
 }
 
 void set_python_error() noexcept {
@@ -130,6 +140,8 @@ void set_python_error() noexcept {
     raise(classes.not_found, error);
   } catch (const UnimplementedError& error) {
     raise(classes.unimplemented, error);
+  } catch (const SymbolicValueError& error) {
+    raise(classes.symbolic_value, error);
   } catch (const FailedPreconditionError& error) {
     raise(classes.failed_precondition, error);
   } catch (const InternalError& error) {

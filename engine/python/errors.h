@@ -12,6 +12,9 @@ namespace tapedeck::python {
 /// Makes the exception classes and puts them into `module`.
 void bind_errors(py::module_& module);
 
+/// The class of the errors of reading a tensor that has no value yet (tensor/symbolic_error.h).
+PyObject* symbolic_value_error();
+
 /// To be called in a catch block: sets the Python exception for the current C++ one.
 void set_python_error() noexcept;
 

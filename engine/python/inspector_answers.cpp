@@ -104,6 +104,9 @@ TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
                               : py::tuple(part("frames").attr("value_at")(place_of(recorder, place)));
   const py::object value = found[0];
   const auto text = py::cast<std::string>(found[1]);
+  if (is_tensor(value.ptr()) && tensor_of(value.ptr()).is_symbolic())
+    throw ValueError("bad_request",
+                     text + " has no value: it belongs to a graph function that is or was being traced.");
   if (is_tensor(value.ptr())) return {tensor_of(value.ptr()), text};
   if (is_variable(value.ptr())) return {variable_of(value.ptr()).peek(), text, true};
   if (is_numpy_array(value.ptr())) return {tensor_from_numpy(value.ptr(), {}, {nullptr, nullptr}), text};

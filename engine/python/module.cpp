@@ -15,6 +15,7 @@
 #include "engine/python/modules/debug_module.h"
 #include "engine/python/modules/devices_module.h"
 #include "engine/python/modules/event_module.h"
+#include "engine/python/modules/graph_module.h"
 #include "engine/python/modules/lockstep_module.h"
 #include "engine/python/modules/tape_module.h"
 #include "engine/python/modules/update_module.h"
@@ -173,6 +174,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_variable_part(module);
   bind_op_functions(module);
   bind_tape(module);
+  bind_graph(module);
   bind_updates(module);
   bind_values(module);
   bind_settings(module);

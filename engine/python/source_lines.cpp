@@ -116,6 +116,28 @@ std::uint32_t capture() {
 
 }  // namespace
 
+std::uint32_t location_in_program() {
+  static const std::string own = [] {
+    const py::list folders(py::module_::import("tapedeck").attr("__path__"));
+    return py::cast<std::string>(folders[0]) + "/";
+  }();
+  for (auto frame = py::reinterpret_steal<py::object>(
+           reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+       frame; frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(
+                  PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame.ptr()))))) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const auto code = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    const auto file = py::cast<std::string>(code.attr("co_filename"));
+    if (file.starts_with(own) || file.starts_with("<frozen ")) continue;
+    const int line = PyFrame_GetLineNumber(raw);
+    const auto cell = lines().cells.find(file);
+    const bool is_cell = cell != lines().cells.end();
+    return intern_location({is_cell ? cell->second : std::string(), is_cell ? std::string() : file,
+                            line > 0 ? static_cast<std::uint32_t>(line) : 0});
+  }
+  return 0;
+}
+
 void start_capturing_lines(const std::string& package) {
   lines().package = package.empty() || package.back() == '/' ? package : package + "/";
   set_capture_location(&capture);

@@ -17,6 +17,10 @@ void show_files_as_cells();
 /// Ops learn no lines any longer. What was remembered of code objects goes.
 void stop_capturing_lines();
 
+/// The place of the innermost code that is the user's, as set_capture_location's function gives it, also
+/// while none is captured. Slow.
+std::uint32_t location_in_program();
+
 /// Code compiled under `filename` from now on belongs to the notebook cell `cell`, wherever it runs later.
 void name_cell(const std::string& cell, const std::string& filename);
 

@@ -169,6 +169,9 @@ void Variable::check_replacement(const Tensor& value, const Tensor& before) cons
 
 Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
   check_replacement(value, before);
+  if (value.is_symbolic())
+    fail<InvalidArgumentError>("assign to ", body_->name,
+                               ": the value belongs to the trace of a graph function; it has no elements");
   return leaf_of(ops::copy_to(in_scope_dtype(value), body_->device), body_->shown_name());
 }
 

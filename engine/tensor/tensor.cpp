@@ -11,6 +11,7 @@
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strided_copy.h"
 #include "engine/tensor/strings.h"
+#include "engine/tensor/symbolic_error.h"
 
 namespace tapedeck {
 namespace {
@@ -217,7 +218,7 @@ Tensor Tensor::make_contiguous() const {
 Tensor Tensor::on_host() const {
   if (on_cpu()) return *this;
   if (is_symbolic())
-    fail<FailedPreconditionError>(
+    fail<SymbolicValueError>(
         "a ", dtype_name(dtype()), " tensor of shape ", to_string(shape()),
         " has no value yet: it belongs to a graph function that is being traced, and gets one each "
         "time the function runs");

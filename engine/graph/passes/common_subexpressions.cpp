@@ -42,7 +42,7 @@ Passed merge_common(const Graph& graph) {
   Passed passed;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = graph.nodes[i];
-    if (node.kind != NodeKind::op || has_effect(node)) continue;
+    if (node.kind != NodeKind::op || node.draws) continue;
     for (Value& input : node.inputs) input.node = into[static_cast<std::size_t>(input.node)];
     const auto number = static_cast<std::int32_t>(i);
     const auto [first, is_new] = seen.emplace(key_of(node), number);

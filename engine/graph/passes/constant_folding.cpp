@@ -17,13 +17,13 @@ std::size_t bytes_of(const TensorSpecs& specs) {
 }
 
 bool is_foldable(const Graph& graph, const Node& node) {
-  if (node.kind != NodeKind::op || has_effect(node) || node.op->updates || node.device ||
-      node.results.size() != 1)
+  if (node.kind != NodeKind::op || node.draws || node.op->updates || node.device || node.results.size() != 1)
     return false;
   std::size_t read = 0;
   for (const Value input : node.inputs) {
     const Node& from = graph.nodes[static_cast<std::size_t>(input.node)];
     if (from.kind != NodeKind::constant || !from.constant.on_cpu()) return false;
+    if (from.constant.id() <= graph.watched_up_to && has_gradients(from.constant.dtype())) return false;
     read += from.constant.bytes();
   }
   return bytes_of(node.results) <= std::max(small, read);

@@ -8,6 +8,7 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
   result.name = graph.name;
   result.arguments = graph.arguments;
   result.captured = graph.captured;
+  result.watched_up_to = graph.watched_up_to;
   std::vector<std::int32_t> numbers(graph.nodes.size(), -1);
   const auto moved = [&](Value value) {
     const std::int32_t kept = merged_into[static_cast<std::size_t>(value.node)];
@@ -18,6 +19,8 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
     numbers[i] = static_cast<std::int32_t>(result.nodes.size());
     result.nodes.push_back(graph.nodes[i]);
     for (Value& input : result.nodes.back().inputs) input = moved(input);
+    if (std::int32_t& drawn = result.nodes.back().draw_of; drawn >= 0)
+      drawn = numbers[static_cast<std::size_t>(drawn)];
   }
   for (const Value value : graph.results) result.results.push_back(moved(value));
   return result;

@@ -30,7 +30,8 @@ struct Passed {
 };
 
 /// Calls on constants become constants, where their results are no larger than 64 KiB or than what they read.
-/// A call that fails stays: it fails when the graph runs, where the program would fail.
+/// Constants that a tape may watch stay (Graph::watched_up_to). A call that fails stays: it fails when the
+/// graph runs, where the program would fail.
 Passed fold_constants(const Graph& graph);
 /// Calls of one op with the same attributes on the same values become one.
 Passed merge_common(const Graph& graph);

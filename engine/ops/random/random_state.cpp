@@ -130,6 +130,16 @@ std::int64_t random_key(std::optional<std::int64_t> op_seed) {
   return static_cast<std::int64_t>(s.key(op_seed));
 }
 
+namespace {
+
+/// Differs from draw to draw, so that a VJP that repeats one is known to.
+std::int64_t next_traced_draw() {
+  thread_local std::int64_t draws = 0;
+  return drawn_when_run + draws++;
+}
+
+}  // namespace
+
 void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place) {
   random_place = place;
 }
@@ -150,7 +160,7 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::sp
   if (const auto* value = std::get_if<std::int64_t>(&attributes[*seed])) op_seed = *value;
   const std::optional<std::int64_t> count = values_drawn(op, attributes, inputs);
   const auto [next_key, next_counter] = random_place       ? *random_place
-                                        : current_tracer() ? std::pair{std::int64_t{0}, drawn_when_run}
+                                        : current_tracer() ? std::pair{std::int64_t{0}, next_traced_draw()}
                                                            : next_random_key(op_seed, count.value_or(0));
   attributes[*key] = next_key;
   attributes[*counter] = next_counter;

@@ -1,5 +1,6 @@
 #include "engine/python/modules/tape_module.h"
 
+#include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/tape_object.h"
@@ -42,9 +43,41 @@ auto through_engine(Function&& function) {
   }
 }
 
+/// The gradient function is traced, too. What it raises then is an error of whoever asks for the gradient.
+CustomVjp with_engine_errors(const CustomVjp& vjp) {
+  return [vjp](std::span<const Tensor> cotangents) {
+    try {
+      return through_engine([&] { return vjp(cotangents); });
+    } catch (const ForeignException&) {
+      PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+      PyErr_Fetch(&type, &value, &traceback);
+      const auto kept = py::reinterpret_steal<py::object>(type);
+      const auto raised = py::reinterpret_steal<py::object>(value);
+      Py_XDECREF(traceback);
+      fail<FailedPreconditionError>(py::cast<std::string>(py::str(py::handle(type).attr("__name__"))), ": ",
+                                    raised ? py::cast<std::string>(py::str(raised)) : std::string());
+    }
+  };
+}
+
+Tensors trace_custom_gradient(graph::GraphTracer& tracer, const std::string& name, const Tensors& inputs,
+                              const py::object& function) {
+  const UnobservedScope unobserved;  // what is traced is not run
+  CustomResult result;
+  const Tensors outputs = custom_gradient(
+      name, inputs, [&] { return through_engine([&] { return result = custom_result(function, name); }); });
+  graph::OwnGradient own;
+  own.name = name;
+  own.variables = result.variables;
+  tracer.add_own_gradient(std::move(own), inputs, outputs, with_engine_errors(result.vjp));
+  return outputs;
+}
+
 py::object run_custom_gradient(const std::string& name, const py::sequence& input_objects,
                                const py::object& function) {
   const Tensors inputs = targets_of(input_objects);
+  if (auto* tracer = dynamic_cast<graph::GraphTracer*>(current_tracer()))
+    return list_of(trace_custom_gradient(*tracer, name, inputs, function));
   const auto run = [&] { return through_engine([&] { return custom_result(function, name); }); };
   return list_of(custom_gradient(name, inputs, run));
 }

@@ -8,6 +8,7 @@
 #include "engine/ops/core/checks.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 
 namespace tapedeck::python {
@@ -237,7 +238,7 @@ PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
                                    &max_version, &device, &copy))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor own = leaving(tensor_like(self));
+    const Tensor own = leaving(readable(tensor_like(self), "DLPack"));
     const Tensor tensor = brought_to_host(own, wants_cpu(device, own), copy);
     if (stream != Py_None)
       fail<InvalidArgumentError>("__dlpack__: a CPU tensor has no stream; pass stream=None");
@@ -253,6 +254,11 @@ PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
+  if (is_tensor(self) && tensor_of(self).is_symbolic())
+    return guarded([&] {
+      readable(tensor_of(self), "DLPack");
+      return Py_BuildValue("(ii)", device_cpu, 0);
+    });
   const Device device = is_tensor(self) ? tensor_of(self).device() : variable_of(self).device();
   return Py_BuildValue("(ii)", device.kind == DeviceKind::cpu ? device_cpu : device_cuda, int{device.index});
 }

@@ -16,6 +16,8 @@ struct SliceSpec {
   Tensor gather_indices;  ///< integers; or bools, one for each element of `mask_rank` axes
   int gather_axis = -1;
   int mask_rank = 0;
+  /// Of a graph that is being traced: (axis of the result, its index there, a scalar), each removes its axis.
+  std::vector<std::pair<int, Tensor>> traced_indices;
 
   void push(std::int64_t first, std::int64_t last, std::int64_t step) {
     begin.push_back(first);

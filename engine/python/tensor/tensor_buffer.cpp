@@ -27,6 +27,8 @@ bool is_fortran_contiguous(const Tensor& tensor) {
 }
 
 const char* why_not(const Tensor& tensor, int flags) {
+  if (tensor.is_symbolic())
+    return "the tensor belongs to a graph function that is being traced, and has no value yet";
   if (tensor.device().kind != DeviceKind::cpu) return "the tensor is on a GPU; call .cpu() first";
   if (tensor.dtype() == DType::bfloat16) return "buffers have no bfloat16; cast it first";
   if (tensor.dtype() == DType::string) return "buffers have no strings; call .numpy()";

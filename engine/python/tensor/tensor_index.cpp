@@ -8,6 +8,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/slice_spec.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 
 namespace tapedeck::python {
@@ -35,6 +36,7 @@ int mask_rank_of(PyObject* item) {
 std::int64_t integer_of(PyObject* item, const char* what) {
   const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
   if (!index) {
+    keep_symbolic_error();
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw ForeignException{};
     PyErr_Clear();
     fail<TypeMismatchError>("index: ", what, " ", short_repr(item), " is not an integer");
@@ -86,6 +88,24 @@ void add_mask(SliceSpec& spec, const Tensor& tensor) {
   for (int i = 0; i < mask.rank(); ++i) spec.add_whole_axis();
 }
 
+/// Whether the item is an integer that is known when the graph runs.
+bool is_traced_index(PyObject* item) {
+  if (!is_tensor_like(item) || !is_tracing()) return false;
+  const Tensor index = tensor_like(item);
+  return index.is_symbolic() && index.rank() == 0 && is_integer(index.dtype()) && !has_known_value(index);
+}
+
+/// Counted from the front, as gather takes it.
+Tensor from_front(const Tensor& index, std::int64_t extent) {
+  static const OpDef &less = required_op("less"), &cast = required_op("cast"),
+                     &multiply = required_op("multiply"), &add = required_op("add");
+  const Tensor zero = Tensor::scalar(0, index.dtype());
+  const Tensor length = Tensor::scalar(static_cast<double>(extent), index.dtype());
+  const Tensor behind =
+      run_op1(cast, {run_op1(less, {index, zero})}, named_attributes(cast, {{"dtype", index.dtype()}}));
+  return run_op1(add, {index, run_op1(multiply, {behind, length})});
+}
+
 void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
   if (item == Py_None) return spec.add_new_axis();
   check_axes(spec.axis + 1, tensor);
@@ -93,9 +113,19 @@ void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
   if (PyBool_Check(item) ||
       (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_ && tensor_like(item).rank() == 0))
     fail<TypeMismatchError>("index: a single bool is not an index; a mask has one bool for each element");
-  const DefaultDeviceScope beside(tensor.device());
+  if (is_traced_index(item)) {
+    if (spec.gather_axis >= 0)
+      fail<UnimplementedError>(
+          "index: an index that is known when the graph runs behind a list or tensor of indices");
+    spec.traced_indices.emplace_back(spec.output_axis, from_front(tensor_like(item), tensor.dim(spec.axis)));
+    return spec.add_whole_axis();
+  }
+  const DefaultDeviceScope beside(tensor.is_symbolic() ? Device{} : tensor.device());
   if (!is_array_index(item))
     return spec.add_integer(checked_index(integer_of(item, "index"), tensor, spec.axis));
+  if (!spec.traced_indices.empty())
+    fail<UnimplementedError>(
+        "index: a list or tensor of indices behind an index that is known when the graph runs");
   if (spec.gather_axis >= 0)
     fail<InvalidArgumentError>("index: at most one list or tensor of indices, or one mask, can be used");
   spec.gather_indices = to_tensor(item, {}, {"index", nullptr});
@@ -219,13 +249,20 @@ Tensor take(const SliceSpec& spec, const Tensor& tensor) {
   Tensor result = tensor;
   if (!whole && !spec.begin.empty())
     result = run_op1(strided_slice, {tensor}, slicing_of(spec, strided_slice));
-  return spec.gather_axis < 0 ? result : gathered(spec, result);
+  if (spec.gather_axis >= 0) result = gathered(spec, result);
+  static const OpDef& gather = required_op("gather");
+  for (std::size_t i = spec.traced_indices.size(); i-- > 0;) {
+    const auto& [axis, index] = spec.traced_indices[i];
+    result = run_op1(gather, {result, index},
+                     named_attributes(gather, {{"axis", static_cast<std::int64_t>(axis)}}));
+  }
+  return result;
 }
 
 Tensor put(const SliceSpec& spec, const Tensor& tensor, const Tensor& value) {
   static const OpDef& update = required_op("tensor_strided_slice_update");
   static const OpDef& scatter = required_op("tensor_scatter_nd_update");
-  if (spec.gather_axis < 0)
+  if (spec.gather_axis < 0 && spec.traced_indices.empty())
     return spec.begin.empty() ? value : run_op1(update, {tensor, value}, slicing_of(spec, update));
   // Where a list or a mask picks: the same index, asked of the elements' numbers, says which they are.
   static const OpDef& range = required_op("range");

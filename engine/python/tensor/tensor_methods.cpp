@@ -3,6 +3,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/modules/devices_module.h"
 #include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/narrow.h"
 
@@ -14,6 +15,13 @@ Tensor value_of(PyObject* self) {
   return is_tensor(self) ? tensor_of(self) : variable_of(self).peek();
 }
 
+/// The same, for those who read the elements.
+Tensor elements_of(PyObject* self, const char* reader) {
+  if (is_tensor(self)) return readable(tensor_of(self), reader);
+  check_readable(variable_of(self), reader);
+  return variable_of(self).peek();
+}
+
 // ---- printing ----
 
 std::string shape_and_dtype(const Tensor& tensor) {
@@ -23,7 +31,7 @@ std::string shape_and_dtype(const Tensor& tensor) {
 // ---- methods ----
 
 PyObject* numpy(PyObject* self, PyObject*) {
-  return guarded([&] { return numpy_copy(leaving(value_of(self))); });
+  return guarded([&] { return numpy_copy(leaving(elements_of(self, "numpy()"))); });
 }
 
 PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -32,7 +40,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:__array__", const_cast<char**>(names), &dtype, &copy))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    py::object view = checked(numpy_view(leaving(value_of(self))));
+    py::object view = checked(numpy_view(leaving(elements_of(self, "a NumPy array"))));
     if (dtype != Py_None) {
       const py::object cast = view.attr("astype")(py::handle(dtype), py::arg("copy") = false);
       view = cast;
@@ -84,7 +92,11 @@ PyObject* set_shape(PyObject* self, PyObject* shape) {
 
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&] {
-    const py::object value = checked(numpy_copy(value_of(self)));
+    // As TensorFlow writes a tensor of a graph where no format is asked for.
+    if (is_tensor(self) && tensor_of(self).is_symbolic() && PyUnicode_Check(specification) &&
+        PyUnicode_GET_LENGTH(specification) == 0)
+      return PyObject_Str(self);
+    const py::object value = checked(numpy_copy(elements_of(self, "format()")));
     return PyObject_Format(value.ptr(), specification);
   });
 }
@@ -97,7 +109,7 @@ PyObject* same(PyObject* self, PyObject*) {
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
     const py::object constant = py::module_::import("tapedeck").attr("constant");
-    const Tensor& tensor = tensor_of(self);
+    const Tensor tensor = elements_of(self, "pickle");
     const py::object values = checked(numpy_copy(tensor));
     // NumPy has no bfloat16, so the dtype goes along.
     return py::make_tuple(constant, py::make_tuple(values, std::string(dtype_name(tensor.dtype()))))
@@ -114,6 +126,7 @@ PyObject* get_dtype(PyObject* self, void*) {
 /// TensorFlow's name of a device of a program that runs in one process:
 /// "/job:localhost/replica:0/task:0/device:CPU:0".
 std::string full_name(Device device) {
+  if (device.kind == DeviceKind::symbolic) return "";
   return std::string("/job:localhost/replica:0/task:0/device:") +
          (device.kind == DeviceKind::cpu ? "CPU:" : "GPU:") + std::to_string(device.index);
 }
@@ -158,6 +171,7 @@ V1Behavior v1_behavior;
 PyObject* tensor_repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
+    if (tensor.is_symbolic()) return PyUnicode_FromString(symbolic_repr(tensor).c_str());
     const std::string id = v1_behavior.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
     return PyUnicode_FromString(
         ("<tf.Tensor: " + id + shape_and_dtype(tensor) + ", numpy=" + numpy_text(tensor, true) + ">")
@@ -168,6 +182,7 @@ PyObject* tensor_repr(PyObject* self) {
 PyObject* tensor_str(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
+    if (tensor.is_symbolic()) return PyUnicode_FromString(symbolic_text(tensor).c_str());
     return PyUnicode_FromString(
         ("tf.Tensor(" + numpy_text(tensor, false) + ", " + shape_and_dtype(tensor) + ")").c_str());
   });

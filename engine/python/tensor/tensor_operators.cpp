@@ -8,6 +8,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/profile.h"
 #include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/narrow.h"
 
@@ -187,7 +188,7 @@ PyObject* number_of(const Tensor& any) {
 }
 
 py::object element(PyObject* self, const char* what) {
-  const Tensor tensor = tensor_like(self);
+  const Tensor tensor = readable(tensor_like(self), what);
   if (tensor.count() != 1)
     fail<TypeMismatchError>("a tensor of shape ", to_string(tensor.shape()), " has ", tensor.count(),
                             " elements; ", what, " needs one");
@@ -199,7 +200,7 @@ py::object element(PyObject* self, const char* what) {
 
 int truth(PyObject* self) {
   return guarded_or(-1, [&] {
-    const Tensor tensor = tensor_like(self);
+    const Tensor tensor = readable(tensor_like(self), "bool()");
     if (tensor.count() != 1)
       fail<InvalidArgumentError>("the truth value of a tensor of shape ", to_string(tensor.shape()), " with ",
                                  tensor.count(),

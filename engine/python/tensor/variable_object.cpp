@@ -4,11 +4,13 @@
 
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
+#include "engine/ops/core/tracer.h"
 #include "engine/python/arguments.h"
 #include "engine/python/device_policy.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/open_shape.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/trace/scope.h"
 #include "engine/tape/tape.h"
@@ -130,6 +132,10 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
                                    &use_resource))
     return nullptr;
   return guarded([&] {
+    check_creation();
+    // What a function makes while it is traced lasts longer than the trace: it is made at once.
+    std::optional<TracerScope> outside;
+    if (is_tracing() && !is_tensor_like(initial)) outside.emplace(nullptr);
     if (definition != Py_None)
       fail<TypeMismatchError>("Variable: variable_def is ", short_repr(definition),
                               "; only None is taken there");
@@ -140,7 +146,8 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const py::object value =
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
-    Tensor tensor = to_placed_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
+    Tensor tensor = initial_value_of(to_placed_tensor(value.ptr(), wanted, {"Variable", "initial_value"}));
+    if (is_tracing()) outside.emplace(nullptr);
     // Also what a checkpoint holds, which was read on the CPU.
     if (device_scope() || tensor.on_cpu()) {
       check_assigned("Variable", value.ptr(), tensor, default_device());
@@ -268,13 +275,12 @@ int set_constraint(PyObject* self, PyObject* constraint, void*) {
 PyObject* represent(PyObject* self) {
   return guarded([&] {
     const Variable& variable = variable_of(self);
-    const std::string text = numpy_text(variable.peek(), true);
     const auto& open = variable.open_shape();
-    return PyUnicode_FromString(("<tf.Variable '" + variable.name() +
-                                 "' shape=" + (open ? open->text() : to_string(variable.shape())) +
-                                 " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + text +
-                                 ">")
-                                    .c_str());
+    std::string text = "<tf.Variable '" + variable.name() +
+                       "' shape=" + (open ? open->text() : to_string(variable.shape())) +
+                       " dtype=" + std::string(dtype_name(variable.dtype()));
+    if (!is_tracing()) text += ", numpy=" + numpy_text(variable.peek(), true);
+    return PyUnicode_FromString((text + ">").c_str());
   });
 }
 

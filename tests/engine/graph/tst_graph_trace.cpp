@@ -6,6 +6,7 @@
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/tape/tape.h"
+#include "engine/tensor/symbolic_error.h"
 #include "tests/engine/event_log.h"
 #include "tests/engine/expect_error.h"
 #include "tests/test_program.h"
@@ -56,11 +57,11 @@ class TestGraphTrace : public QObject {
 
   void a_value_has_no_elements_while_it_is_traced() {
     EXPECT_ERROR(
-        FailedPreconditionError,
+        SymbolicValueError,
         graph::trace("f", std::array{pair},
                      [](std::span<const Tensor> x) { return Tensors{Tensor::scalar(x[0].to_vector()[0])}; }),
         "a float64 tensor of shape (2,) has no value yet");
-    EXPECT_ERROR(FailedPreconditionError,
+    EXPECT_ERROR(SymbolicValueError,
                  graph::trace("f", std::array{pair},
                               [](std::span<const Tensor> x) {
                                 return Tensors{Tensor::scalar(ops::reduce_sum(x[0]).item())};

@@ -42,13 +42,15 @@ def add_check_numerics_ops():
 
 @public("executing_eagerly", "tfe.executing_eagerly")
 def executing_eagerly():
-    """True: ops run as soon as Python reaches them."""
-    return True
+    """Whether ops run as soon as Python reaches them: True, but in a function that is being traced."""
+    return not _engine.is_tracing()
 
 
 @public("timestamp")
 def timestamp(name=None):
-    """Seconds since 1970, a float64 scalar."""
+    """Seconds since 1970, a float64 scalar. UnimplementedError in a function that is traced, which would keep the time of its trace."""
+    if _engine.is_tracing():
+        raise _engine.UnimplementedError("timestamp: a function that is traced has no time; call it outside")
     return _engine.constant(time.time(), "float64", None)
 
 
@@ -121,8 +123,9 @@ def control_dependencies(control_inputs):
 @public("init_scope")
 @contextlib.contextmanager
 def init_scope():
-    """Does nothing: TensorFlow leaves the functions that it traces there, and no function is traced."""
-    yield
+    """Ops inside run at once, also in a function that is being traced, and no tape records them there. Elsewhere it does nothing."""
+    with _engine.Untraced():
+        yield
 
 
 @public("no_op")

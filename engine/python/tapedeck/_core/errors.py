@@ -1,7 +1,7 @@
 """The engine's exceptions, under TensorFlow's names. Each is also the built-in exception that fits it."""
 from tapedeck._engine import (
     DataLossError, FailedPreconditionError, InternalError, InvalidArgumentError, LockstepDifference, NotFoundError, OpError,
-    OutOfRangeError, ResourceExhaustedError, TypeMismatchError, UnimplementedError)
+    OperatorNotAllowedInGraphError, OutOfRangeError, ResourceExhaustedError, TypeMismatchError, UnimplementedError)
 from tapedeck._core.public import public
 
 
@@ -64,7 +64,7 @@ _codes = [CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededEr
           PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError, AbortedError, OutOfRangeError,
           UnimplementedError, InternalError, UnavailableError, DataLossError, UnauthenticatedError]
 for _class in (DataLossError, FailedPreconditionError, InternalError, InvalidArgumentError, LockstepDifference, NotFoundError,
-               OutOfRangeError, ResourceExhaustedError, TypeMismatchError, UnimplementedError):
+               OperatorNotAllowedInGraphError, OutOfRangeError, ResourceExhaustedError, TypeMismatchError, UnimplementedError):
     public(f"errors.{_class.__name__}")(_class)
 public("errors.OpError", "OpError")(OpError)
 for _code, _class in enumerate(_codes, 1):  # the numbers of TensorFlow's error_codes.proto

@@ -47,6 +47,10 @@ def _array_text(array, most, axis=0, axes=None):
                               for number in shown) + "]"
 
 
+def _is_tensor_like(value):
+    return isinstance(value, (_engine.Tensor, _engine.Variable))
+
+
 @public("strings.tensor_text")
 def tensor_text(tensor, most):
     """A tensor's values as TensorFlow's kernels print them."""
@@ -76,6 +80,10 @@ def print_data(input_, data, message=None, first_n=None, summarize=None, name=No
     data: a list of tensors; summarize: how many elements of each are shown, 3 where it is None; -1 for all; first_n changes
     nothing: each call prints.
     """
+    if _engine.is_tracing():
+        _engine.graph_host_call("Print", lambda tensors: print_data(0, tensors, message, first_n, summarize),
+                                [_engine.convert_to_tensor(value) for value in data])
+        return _engine.op_function("identity")(input_)
     most = 3 if summarize is None else summarize
     parts = []
     for value in data:
@@ -105,6 +113,16 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
     for name, value in (("sep", sep), ("end", end)):
         if not isinstance(value, str):
             raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a string")
+    leaves = nest.flatten(list(inputs))
+    places = [place for place, leaf in enumerate(leaves) if _is_tensor_like(leaf)]
+    if places and _engine.is_tracing():
+        def print_values(tensors):
+            values = list(leaves)
+            for place, value in zip(places, tensors):
+                values[place] = value
+            print(*nest.pack_sequence_as(list(inputs), values), output_stream=output_stream, summarize=summarize, sep=sep, end=end)
+
+        return _engine.graph_host_call("print", print_values, [leaves[place] for place in places])
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) == dtypes.string and not inputs[0].ndim:
         text = inputs[0].numpy().decode("utf-8", "backslashreplace") + end  # a lone string needs no quotes
     else:

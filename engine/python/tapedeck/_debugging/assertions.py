@@ -33,6 +33,8 @@ def _compare(op, symbol, x, y, message, summarize, other="y"):
     """Fails where the comparison does not hold for some pair, and says which. other: what the text calls y."""
     most = 3 if summarize is None else integer(summarize, "summarize")
     x, y = _pair(x, y)
+    if _later(f"assert {symbol}", lambda tensors: _compare(op, symbol, *tensors, message, summarize, other), x, y):
+        return
     wrong = ~np.asarray(_op(op)(x, y))
     if not wrong.any():
         return
@@ -45,6 +47,14 @@ def _compare(op, symbol, x, y, message, summarize, other="y"):
     lines.append(f"First {min(most, np.size(x))} elements of x:\n{_text(x, most)}")
     lines.append(f"First {min(most, np.size(y))} elements of y:\n{_text(y, most)}")
     _fail(message, "\n".join(lines))
+
+
+def _later(name, check, *tensors):
+    """In a function that is traced, has each run call check(tensors) where their values are not known now. Returns: whether it has."""
+    if not _engine.is_tracing() or all(_engine.known_value(each) is not None for each in tensors):
+        return False
+    _engine.graph_host_call(name, check, tensors)
+    return True
 
 
 def _is_tensor(value):
@@ -132,6 +142,8 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     epsilon = 10 * np.finfo(x.dtype.as_numpy_dtype).eps if x.dtype.is_floating else 0
     rtol, atol = (epsilon if given is None else number(given, name) for given, name in ((rtol, "rtol"), (atol, "atol")))
     _op("subtract")(x, y)  # which says where dtypes and shapes do not fit
+    if _later("assert_near", lambda tensors: assert_near(*tensors, rtol, atol, message, summarize), x, y):
+        return
     left, right = np.asarray(x), np.asarray(y)
     with np.errstate(invalid="ignore"):  # infinities are near where they are equal
         near = (left == right) | (np.isfinite(right) & (np.abs(left - right) <= atol + rtol * np.abs(right)))
@@ -319,6 +331,10 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
 @public("debugging.Assert", "Assert", in_errors=True)
 def Assert(condition, data, summarize=None, name=None):
     """condition holds; data is what the error shows."""
+    if _engine.is_tracing():
+        tensors = [_to_tensor(each) for each in (condition, *sequence(data, "data"))]
+        if _later("Assert", lambda values: Assert(values[0], list(values[1:]), summarize), *tensors):
+            return
     if not array(condition, "condition", bool).all():
         most = 3 if summarize is None else integer(summarize, "summarize")
         shown = [each if isinstance(each, str) else _text(each, most) for each in sequence(data, "data")]

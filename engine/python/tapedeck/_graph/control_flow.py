@@ -13,6 +13,7 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes, generation, nest
 from tapedeck._core.composites import either, op, require_callable as _require_callable, tensor
 from tapedeck._core.public import public
+from tapedeck._functions import control
 from tapedeck._graph.tensor_array import TensorArray
 
 
@@ -72,7 +73,10 @@ def cond(pred, true_fn=None, false_fn=None, name=None, *, strict=None, fn1=None,
     true_fn, false_fn = either("cond", "true_fn", true_fn, "fn1", fn1), either("cond", "false_fn", false_fn, "fn2", fn2)
     _require_callable("cond", "true_fn", true_fn)
     _require_callable("cond", "false_fn", false_fn)
-    result = true_fn() if _scalar("cond", "pred", pred) else false_fn()
+    if control.is_unknown(pred):
+        result = control.branch("cond", pred, true_fn, false_fn)
+    else:
+        result = true_fn() if _scalar("cond", "pred", pred) else false_fn()
     strict = not generation.is_first() if strict is None else strict
     return result[0] if not strict and isinstance(result, (list, tuple)) and len(result) == 1 else result
 
@@ -91,6 +95,16 @@ def _case_pairs(pred_fn_pairs):
     return pairs
 
 
+def _case_of_graph(pairs, default):
+    """As TensorFlow's graphs: where none holds and there is no default, the last function's."""
+    if not pairs:
+        return default()
+    (pred, function), others = pairs[0], pairs[1:]
+    if not others and default is None:
+        return function()
+    return control.branch("case", pred, function, lambda: _case_of_graph(others, default))
+
+
 @public("case")
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
     """The function of the first pair whose pred holds, else default, called.
@@ -104,6 +118,8 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
     pairs = _case_pairs(pred_fn_pairs)
     if default is not None:
         _require_callable("case", "default", default)
+    if any(control.is_unknown(pred) for pred, _ in pairs):
+        return _case_of_graph(pairs, default)
     holding = [number for number, (pred, _) in enumerate(pairs) if pred]
     if exclusive and len(holding) > 1:
         raise InvalidArgumentError(f"case: exclusive, but the preds of the pairs {holding} hold")
@@ -146,7 +162,31 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     chosen = tensor(_scalar("switch_case", "branch_index", branch_index))
     if not chosen.dtype.is_integer:
         raise TypeError(f"switch_case: branch_index is {chosen.dtype.name}; needs an integer")
+    if control.is_unknown(chosen):
+        pairs = [(op("equal")(chosen, number), function) for number, function in functions.items()]
+        return _case_of_graph(pairs, default)
     return functions.get(int(chosen), default)()
+
+
+def _loop_of_graph(cond, body, loop_vars, limit, return_same_structure):
+    if any(isinstance(leaf, TensorArray) for leaf in nest.flatten(loop_vars)):
+        raise _engine.UnimplementedError("while_loop: a TensorArray as a loop variable, in a function that is traced")
+    if limit is None:
+        values = control.loop("while_loop", cond, body, loop_vars)
+    else:
+        def holds(count, *values):
+            return op("logical_and")(op("less")(count, limit), tensor(cond(*values)))
+
+        def step(count, *values):
+            made = body(*values)
+            if len(loop_vars) == 1 and not isinstance(made, (list, tuple)):
+                made = [made]
+            return [count + 1, *made]
+
+        _, *values = control.loop("while_loop", holds, step, [tensor(0), *loop_vars])
+        values = nest.pack_sequence_as(loop_vars, nest.flatten(values))
+    same = not generation.is_first() if return_same_structure is None else return_same_structure
+    return values if same or len(values) > 1 else values[0]
 
 
 @public("while_loop")
@@ -168,7 +208,11 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise TypeError(f"while_loop: loop_vars is {type(loop_vars).__name__}; needs a list or a tuple")
     if not loop_vars:
         raise InvalidArgumentError("while_loop: loop_vars is empty")
-    limit = None if maximum_iterations is None else _whole("while_loop", "maximum_iterations", maximum_iterations)
+    limit = maximum_iterations
+    if limit is not None and not control.is_unknown(limit):
+        limit = _whole("while_loop", "maximum_iterations", limit)
+    if _engine.is_tracing():
+        return _loop_of_graph(cond, body, loop_vars, limit, return_same_structure)
     values, count = loop_vars, 0
     while (limit is None or count < limit) and _scalar("while_loop", "the result of cond", cond(*values)):
         values = body(*values)

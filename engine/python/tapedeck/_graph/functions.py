@@ -45,9 +45,14 @@ def _returned(name, func, arguments):
         raise kind(f"{name}: {type(error).__name__}: {error}") from error
 
 
-def _called(name, func, arguments, Tout):
+def _called(name, func, arguments, Tout, as_arguments=list):
     require_callable(name, "func", func)
-    returned = _returned(name, func, arguments)
+    if _engine.is_tracing():
+        if Tout is None or isinstance(Tout, (list, tuple)) and not Tout:
+            return _engine.graph_host_call(name, lambda tensors: _called(name, func, as_arguments(tensors), Tout), arguments)
+        raise _engine.UnimplementedError(f"{name}: in a function that is traced its results have no known shape; with Tout None it is "
+                                         "called when the graph runs, or call tf.config.run_functions_eagerly(True)")
+    returned = _returned(name, func, as_arguments(arguments))
     if not isinstance(Tout, (list, tuple)):
         if Tout is not None and isinstance(returned, (list, tuple)) and len(returned) == 1:
             returned = returned[0]  # the list of results, not a vector
@@ -100,4 +105,4 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     """
     if func is None and inp is None:
         return _decorator("numpy_function", lambda func, inp: numpy_function(func, inp, Tout))
-    return _called("numpy_function", func, [np.asarray(value) for value in _tensors("numpy_function", inp)], Tout)
+    return _called("numpy_function", func, _tensors("numpy_function", inp), Tout, lambda tensors: [np.asarray(value) for value in tensors])

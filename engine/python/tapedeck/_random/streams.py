@@ -286,6 +286,10 @@ class Generator(Trackable):
         return [self._made(_mix(key ^ _mix((first + number) % _WORD))) for number in range(count)]
 
     def _draw(self, function, *arguments):
+        if _engine.is_tracing():
+            raise _engine.UnimplementedError("Generator: each run of a function that is traced would draw the same numbers; use "
+                                             "tf.random's functions there, draw outside, or call "
+                                             "tf.config.run_functions_eagerly(True)")
         with self._drawing:
             with _at(self._key, self._counter):
                 result = function(*arguments)

@@ -1,14 +1,9 @@
-"""What TensorFlow's tfe says of modes, devices and functions, where everything is eager and runs at once."""
+"""What TensorFlow's tfe says of modes and devices, where ops run at once but in functions that are traced."""
 import contextlib
-import functools
 import sys
 
-import numpy as np
-
 from tapedeck import _engine
-from tapedeck._core import nest
 from tapedeck._core.arguments import having
-from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck.config import list_logical_devices
 
@@ -17,14 +12,14 @@ SYNC, ASYNC = public("tfe.SYNC")(0), public("tfe.ASYNC")(1)
 
 @public("tfe.in_eager_mode")
 def in_eager_mode():
-    """True: execution is always eager."""
-    return True
+    """True, but in a function that is being traced."""
+    return not _engine.is_tracing()
 
 
 @public("tfe.in_graph_mode")
 def in_graph_mode():
-    """False: execution is always eager."""
-    return False
+    """False, but in a function that is being traced."""
+    return _engine.is_tracing()
 
 
 @public("tfe.list_devices")
@@ -55,87 +50,6 @@ def async_clear_error():
     """Waits as async_wait does, and discards errors that kernels have detected. InternalError where the GPU is lost to the process. An
     error of an op on the CPU is raised where it is called."""
     _engine.wait_for_gpus(raises=False)
-
-
-@public("tfe.defun")
-def defun(func=None, input_signature=None, **kwargs):
-    """func, called as it is: TensorFlow makes a graph of it. Also a decorator with arguments, which change nothing.
-
-    Returns: a function with `python_function`, whose results are those of tf.function. Errors: TypeError for an argument that is not
-    callable.
-    """
-    if func is None:
-        return lambda function: defun(function, input_signature)
-    require_callable("defun", "func", func)
-
-    @functools.wraps(func)
-    def called(*args, **kwargs):
-        return nest.map_structure(result_as_tensor, func(*args, **kwargs))
-
-    called.python_function = func
-    return called
-
-
-_VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
-
-
-@public("function")
-def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
-    """func, called as it is, every time: TensorFlow makes graphs of it. A decorator, with arguments too.
-
-    As there, arrays come to func as tensors, and numbers, texts and arrays that it returns, in lists, tuples and dicts too, are
-    tensors; a variable that it returns is read when it returns. input_signature: TensorSpecs of the positional arguments, which
-    become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
-    TensorFlow's (experimental_…) change nothing.
-    Returns: a function with `python_function`. Errors: TypeError for an argument that is not callable, for unknown arguments, and for calls
-    that do not fit input_signature.
-    """
-    unknown = [name for name in kwargs if not name.startswith("experimental_")]
-    if unknown:
-        raise TypeError(f"function() got an unexpected keyword argument {unknown[0]!r}")
-    if func is None:
-        return lambda given: function(given, input_signature)
-    require_callable("function", "func", func)
-
-    @functools.wraps(func)
-    def called(*args, **kwargs):
-        if input_signature is not None:
-            args = _as_specified(func, args, input_signature)
-        args, kwargs = nest.map_structure(_array_as_tensor, [list(args), kwargs])
-        return nest.map_structure(result_as_tensor, func(*args, **kwargs))
-
-    called.python_function = func
-    return called
-
-
-def _array_as_tensor(value):
-    return _engine.convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-def result_as_tensor(value):
-    """What a function of a graph would return for the value: of a variable what it holds now, of numbers, texts and arrays a
-    tensor; other objects as they are."""
-    if isinstance(value, _engine.Variable):
-        return value.read_value()
-    return _engine.convert_to_tensor(value) if isinstance(value, _VALUES) else value
-
-
-def _as_specified(func, args, signature):
-    """The arguments, without a method's self, as tensors of the specs. TypeError where one does not fit."""
-    first = len(args) - len(signature)
-    name = getattr(func, "__name__", "func")
-    if first not in (0, 1):
-        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {len(args)} positional arguments")
-
-    def fitted(spec, value):
-        value = _engine.convert_to_tensor(value, spec.dtype) if not isinstance(value, (_engine.Tensor, _engine.Variable)) else value
-        if not spec.is_compatible_with(value):
-            raise TypeError(f"{name}: input_signature wants {spec}; the call has shape {tuple(value.shape)}, dtype "
-                            f"{value.dtype.name}")
-        return value
-
-    return [*args[:first], *(nest.map_structure(fitted, spec, value) if nest.is_nested(spec) else fitted(spec, value)
-                             for spec, value in zip(signature, args[first:]))]
 
 
 @public("tfe.run_test_in_graph_and_eager_modes")

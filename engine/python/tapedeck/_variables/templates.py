@@ -10,7 +10,7 @@ from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
-from tapedeck._tfe.modes import result_as_tensor
+from tapedeck._functions.function import result_as_tensor
 from tapedeck._variables.scopes import AUTO_REUSE, variable_scope, VariableScope
 from tapedeck._variables.stores import EagerVariableStore
 

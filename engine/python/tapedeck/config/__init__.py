@@ -88,14 +88,3 @@ def set_soft_device_placement(enabled):
 def get_soft_device_placement():
     """Whether tf.device replaces a missing device."""
     return context.soft_placement[0]
-
-
-@public("config.run_functions_eagerly")
-def run_functions_eagerly(run_eagerly):
-    """Does nothing: functions always run eagerly."""
-
-
-@public("config.functions_run_eagerly")
-def functions_run_eagerly():
-    """True: functions always run eagerly."""
-    return True

@@ -27,6 +27,13 @@ def _on_gpu(next_leaves, number):
     return copied
 
 
+def require_no_trace():
+    """UnimplementedError in a function that is being traced: its graph would have the elements of this moment in it."""
+    if _engine.is_tracing():
+        raise _engine.UnimplementedError("data set: its elements cannot be read in a function that is traced; read them outside and pass "
+                                         "them to the function, or call tf.config.run_functions_eagerly(True)")
+
+
 @public("data.Iterator", "tfe.Iterator")
 class Iterator(Trackable):
     """An iterator of a data set's elements: `for`, next(), get_next().
@@ -52,6 +59,7 @@ class Iterator(Trackable):
         return self._pack(leaves)
 
     def __next__(self):
+        require_no_trace()
         leaves = self._next_leaves()
         if leaves is None:
             raise StopIteration
@@ -62,6 +70,7 @@ class Iterator(Trackable):
 
     def get_next(self, name=None):
         """The next element. tf.errors.OutOfRangeError at the end."""
+        require_no_trace()
         leaves = self._next_leaves()
         if leaves is None:
             raise _engine.OutOfRangeError("End of sequence")
@@ -69,6 +78,7 @@ class Iterator(Trackable):
 
     def get_next_as_optional(self):
         """The next element as a tf.experimental.Optional, which is empty at the end."""
+        require_no_trace()
         leaves = self._next_leaves()
         return Optional(self.element_spec) if leaves is None else Optional(self.element_spec, (self._element(leaves),))
 

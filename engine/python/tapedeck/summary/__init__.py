@@ -7,9 +7,11 @@ values that are not of the right shape.
 """
 import contextlib as _contextlib
 import functools as _functools
+import inspect as _inspect
 
 from tapedeck import _engine
 from tapedeck._core.arguments import having as _having
+from tapedeck._core.context import name_scope as _name_scope
 from tapedeck._core.public import public
 from tapedeck.summary import curves as _curves, values as _values, writers as _writers
 from tapedeck.summary import experimental  # noqa: F401
@@ -74,7 +76,37 @@ def _metadata(plugin, description, content=b""):
     return _events.metadata(plugin, content, description or "", 0)
 
 
+def _recorded_by_graphs(function):
+    """In a function that is traced each run records, with the writer, the step and the name scopes that its trace had."""
+    signature = _inspect.signature(function)
+
+    @_functools.wraps(function)
+    def recorded(*args, **kwargs):
+        if not _engine.is_tracing():
+            return function(*args, **kwargs)
+        arguments = signature.bind(*args, **kwargs).arguments
+        state, scope = _writers.state, _engine.current_scope()
+        writer = state.writer
+        if arguments.get("step") is None:
+            arguments["step"] = state.step
+        tensors = {name: value for name, value in arguments.items() if isinstance(value, (_engine.Tensor, _engine.Variable))}
+
+        def record(values):
+            before, state.writer = state.writer, writer or state.writer
+            try:
+                with _name_scope(scope + "/") if scope else _contextlib.nullcontext():
+                    function(**{**arguments, **dict(zip(tensors, values))})
+            finally:
+                state.writer = before
+
+        _engine.graph_host_call(function.__name__, record, list(tensors.values()))
+        return _engine.constant(True, "bool")
+
+    return recorded
+
+
 @public("summary.scalar")
+@_recorded_by_graphs
 def scalar(name, data, step=None, description=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
@@ -98,6 +130,7 @@ def _draws(step):
 
 
 @public("summary.histogram")
+@_recorded_by_graphs
 def histogram(name, data, step=None, buckets=None, description=None):
     """A histogram of values, also in the notebook's Plots, which count values that are not finite separately.
 
@@ -118,6 +151,7 @@ def histogram(name, data, step=None, buckets=None, description=None):
 
 
 @public("summary.image")
+@_recorded_by_graphs
 def image(name, data, step=None, max_outputs=3, description=None):
     """Pictures, also in the notebook's Plots.
 
@@ -145,6 +179,7 @@ def image(name, data, step=None, max_outputs=3, description=None):
 
 
 @public("summary.audio")
+@_recorded_by_graphs
 def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, description=None):
     """Sound, as WAV of 16 bits.
 
@@ -166,6 +201,7 @@ def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, desc
 
 
 @public("summary.text")
+@_recorded_by_graphs
 def text(name, data, step=None, description=None):
     """Texts, in Markdown.
 

@@ -4,6 +4,7 @@ import inspect
 from tapedeck import _engine
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
+from tapedeck._functions.host import called_by_graph
 from tapedeck._gradients.tape import GradientTape
 from tapedeck.train.updates import dense, SlotUpdater, value_of
 
@@ -101,6 +102,9 @@ class Optimizer(SlotUpdater):
         wanted = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
         if not wanted:
             raise ValueError(f"No gradients provided for any variable: {_names(variable for _, variable in pairs)}.")
+        if called_by_graph("apply_gradients", lambda values: self.apply_gradients(
+                list(zip(values, [variable for _, variable in wanted])), global_step), [gradient for gradient, _ in wanted]):
+            return
         self._create_slots([variable for _, variable in wanted])
         self._prepare()
         updated = self._apply_all(wanted)

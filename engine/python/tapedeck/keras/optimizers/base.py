@@ -11,6 +11,7 @@ from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import having, one_of
 from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
+from tapedeck._functions.host import called_by_graph
 from tapedeck._gradients.tape import GradientTape
 from tapedeck.keras import backend
 from tapedeck.keras.layers.weights import snake_case
@@ -270,12 +271,15 @@ class Optimizer(SlotUpdater):
         grads = list(grads)
         if not grads:
             return
+        given = None if trainable_variables is None else list(trainable_variables)
+        if called_by_graph("apply", lambda values: self.apply(values, given), grads):
+            return
         if trainable_variables is None:
             if not self.built:
                 raise ValueError("When passing `grads` without `variables`, the optimizer must already be built on a list of "
                                  "variables. Call `optimizer.build(trainable_variables)` first.")
-            trainable_variables = self._known.values()
-        variables = list(trainable_variables)
+            given = list(self._known.values())
+        variables = given
         if len(grads) != len(variables):
             raise ValueError("When passing `grads` as a list of gradient tensors, the gradients must match `optimizer.variables` "
                              f"one-to-one. Received a list of {len(grads)} gradients, but the optimizer is tracking {len(variables)} "

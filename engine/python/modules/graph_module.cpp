@@ -1,0 +1,337 @@
+#include "engine/python/modules/graph_module.h"
+
+#include <pybind11/stl.h>
+
+#include <set>
+
+#include "engine/graph/control.h"
+#include "engine/graph/passes/passes.h"
+#include "engine/graph/run.h"
+#include "engine/python/errors.h"
+#include "engine/python/modules/tape_object.h"
+#include "engine/python/op_function.h"
+#include "engine/python/source_lines.h"
+#include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/symbolic.h"
+#include "engine/python/tensor/tensor_object.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+
+namespace tapedeck::python {
+namespace {
+
+using graph::Executable;
+using graph::Graph;
+using graph::NodeKind;
+using graph::Value;
+
+/// A traced function; its graph keeps variables and captured tensors alive.
+struct GraphFunction {
+  Graph traced;
+  std::vector<graph::NamedPassed> passes;
+  Executable executable;
+
+  explicit GraphFunction(Graph graph)
+      : traced(std::move(graph)),
+        passes(graph::run_passes(traced)),
+        executable(passes.empty() ? traced : passes.back().passed.graph) {}
+};
+
+/// A Python exception is set while it travels through the engine.
+template <class Function>
+auto through_graph(Function&& function) {
+  try {
+    return function();
+  } catch (py::error_already_set& error) {
+    error.restore();
+    throw ForeignException{};
+  }
+}
+
+Tensors tensors_of(const py::handle objects, const char* what) {
+  Tensors tensors;
+  for (const py::handle object : py::reinterpret_borrow<py::object>(objects))
+    tensors.push_back(is_tensor_like(object.ptr()) ? tensor_like(object.ptr())
+                                                   : required_tensor(object.ptr(), what));
+  return tensors;
+}
+
+/// A Python function of tensors, as the engine calls it.
+graph::Step step_of(const py::object& function, const char* what) {
+  return [&function, what](std::span<const Tensor> arguments) {
+    return through_graph([&] {
+      const py::object result = checked(PyObject_CallOneArg(function.ptr(), list_of(arguments).ptr()));
+      return tensors_of(result, what);
+    });
+  };
+}
+
+std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py::sequence& parameters,
+                                              const py::object& function) {
+  const std::uint64_t newest = detail::newest_tensor_id();
+  graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
+  tracer.set_locate(&location_in_program);
+  Tensors arguments;
+  for (const py::handle parameter : parameters) {
+    const auto [text, dtype, shape] =
+        py::cast<std::tuple<std::string, py::object, std::vector<std::int64_t>>>(parameter);
+    const auto found = to_dtype(dtype.ptr(), {"trace_graph", "dtype"});
+    if (!found) fail<TypeMismatchError>("trace_graph: ", text, " has no dtype");
+    arguments.push_back(tracer.parameter(text, {*found, Shape(std::span<const std::int64_t>(shape))}));
+  }
+  Tensors results;
+  {
+    const StopRecording stopped;  // tapes that are active now see the calls of the function, not its trace
+    const TracerScope scope(&tracer);
+    results = step_of(function, "a result")(arguments);
+  }
+  Graph made = tracer.finish(results);
+  made.watched_up_to = newest;
+  return std::make_unique<GraphFunction>(std::move(made));
+}
+
+py::list call_graph(const GraphFunction& function, const py::sequence& arguments) {
+  Tensors given = tensors_of(arguments, "an argument");
+  const Graph& graph = function.executable.graph();
+  given.insert(given.end(), graph.captured.begin(), graph.captured.end());
+  return list_of(function.executable(given));
+}
+
+// ---- a graph as Python's data
+
+py::tuple spec_object(const TensorSpec& spec) {
+  return py::make_tuple(checked(dtype_object(spec.dtype)), checked(shape_object(spec.shape)));
+}
+
+py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
+  py::list list;
+  for (std::size_t i = first; i < first + count; ++i) list.append(spec_object(graph.nodes[i].results[0]));
+  return list;
+}
+
+const char* kind_text(NodeKind kind) {
+  constexpr const char* names[] = {"parameter", "constant",   "read",    "assign", "op",
+                                   "branch",    "loop",       "custom",  "host",   "tape_start",
+                                   "tape_stop", "tape_watch", "gradient"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+py::object nodes_of(const Graph& graph);
+
+py::dict node_object(const graph::Node& node) {
+  py::dict entry;
+  entry["kind"] = kind_text(node.kind);
+  entry["op"] = node.op ? py::object(py::str(node.op->name)) : py::none();
+  entry["name"] = node.kind == NodeKind::host ? node.host->name
+                  : node.variable             ? node.variable->name()
+                                              : node.name;
+  py::list inputs, results, graphs;
+  for (const Value input : node.inputs) inputs.append(py::make_tuple(input.node, input.result));
+  for (const TensorSpec& spec : node.results) results.append(spec_object(spec));
+  for (const auto& inner : node.graphs) graphs.append(nodes_of(*inner));
+  py::dict attributes;
+  for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
+    attributes[py::str(node.op->attributes[i].name)] = attribute_object(node.attributes[i]);
+  const SourceLocation place = location_of(node.location);
+  entry["inputs"] = inputs;
+  entry["attributes"] = attributes;
+  entry["results"] = results;
+  entry["graphs"] = graphs;
+  entry["file"] = place.cell.empty() ? place.file : place.cell;
+  entry["line"] = place.line;
+  entry["scope"] = scope_text(node.scope);
+  return entry;
+}
+
+py::object nodes_of(const Graph& graph) {
+  py::list list;
+  for (const graph::Node& node : graph.nodes) list.append(node_object(node));
+  return list;
+}
+
+py::list results_of(const Graph& graph) {
+  py::list list;
+  for (const Value value : graph.results) list.append(spec_object(graph.spec(value)));
+  return list;
+}
+
+py::list changes_of(const GraphFunction& function) {
+  constexpr const char* names[] = {"folded", "merged", "removed"};
+  py::list list;
+  for (const graph::NamedPassed& pass : function.passes) {
+    py::list changes;
+    for (const graph::Change& change : pass.passed.changes)
+      changes.append(py::make_tuple(names[static_cast<std::size_t>(change.kind)], change.node, change.into));
+    list.append(py::make_tuple(pass.name, changes, pass.passed.graph.text()));
+  }
+  return list;
+}
+
+/// Tensors that the function found outside, each once.
+void add_captured(const Graph& graph, std::set<std::uint64_t>& seen, std::uint64_t newest, py::list& list) {
+  for (const graph::Node& node : graph.nodes) {
+    if (node.kind == NodeKind::constant && node.constant.id() <= newest &&
+        seen.insert(node.constant.id()).second)
+      list.append(checked(wrap(node.constant)));
+    for (const auto& inner : node.graphs) add_captured(*inner, seen, newest, list);
+  }
+}
+
+void add_variables(const Graph& graph, std::set<std::uint64_t>& seen, py::list& list) {
+  for (const graph::Node& node : graph.nodes) {
+    if (node.variable && seen.insert(node.variable->id()).second) list.append(checked(wrap(*node.variable)));
+    for (const auto& inner : node.graphs) add_variables(*inner, seen, list);
+  }
+}
+
+// ---- control flow
+
+py::list branch_object(const py::object& predicate, const py::object& if_true, const py::object& if_false) {
+  const py::list nothing;
+  const auto run = [&](const py::object& function) {
+    return [&function] {
+      return through_graph([&] { return tensors_of(checked(PyObject_CallNoArgs(function.ptr())), "cond"); });
+    };
+  };
+  return list_of(graph::branch(required_tensor(predicate.ptr(), "cond: pred"), run(if_true), run(if_false)));
+}
+
+py::list loop_object(const py::sequence& variables, const py::object& condition, const py::object& body) {
+  const graph::Step holds = step_of(condition, "while_loop: cond");
+  const auto condition_of = [&](std::span<const Tensor> values) {
+    const Tensors found = holds(values);
+    if (found.size() != 1)
+      fail<InvalidArgumentError>("while_loop: cond returns ", found.size(), " tensors; needs one");
+    return found[0];
+  };
+  return list_of(graph::loop(tensors_of(variables, "while_loop: loop_vars"), condition_of,
+                             step_of(body, "while_loop: body")));
+}
+
+void add_host_call(const std::string& name, const py::object& function, const py::sequence& tensors) {
+  auto* tracer = dynamic_cast<graph::GraphTracer*>(current_tracer());
+  if (!tracer) fail<FailedPreconditionError>(name, ": no graph function is being traced on this thread");
+  const auto held = std::make_shared<SharedObject>(py::object(function));
+  const auto call = [held](std::span<const Tensor> values) {
+    const py::gil_scoped_acquire lock;
+    through_graph([&] { checked(PyObject_CallOneArg(held->get(), list_of(values).ptr())); });
+  };
+  tracer->add_host_call({name, call}, tensors_of(tensors, name.c_str()));
+}
+
+// ---- what a trace may do
+
+/// While it is entered, ops run although a function is traced.
+struct UntracedContext {
+  std::optional<TracerScope> scope;
+  std::optional<StopRecording> unrecorded;
+};
+
+struct CreationContext {
+  explicit CreationContext(bool allowed) { rule.allowed = allowed; }
+  CreationRule rule;
+  CreationRule* before = nullptr;
+};
+
+void bind_contexts(py::module_& module) {
+  py::class_<UntracedContext>(module, "Untraced",
+                              "While it is entered, ops run, though a function is being traced.")
+      .def(py::init<>())
+      .def("__enter__",
+           [](UntracedContext& context) {
+             if (!is_tracing()) return;
+             context.scope.emplace(nullptr);
+             context.unrecorded.emplace();
+           })
+      .def("__exit__", [](UntracedContext& context, const py::args&) {
+        context.unrecorded.reset();
+        context.scope.reset();
+      });
+  py::class_<CreationContext>(module, "VariableCreation",
+                              "While it is entered, functions that this thread traces may make variables, or "
+                              "may not. made: how many they made.")
+      .def(py::init<bool>(), py::arg("allowed"))
+      .def_property_readonly("made", [](const CreationContext& context) { return context.rule.made; })
+      .def(
+          "__enter__",
+          [](CreationContext& context) -> CreationContext& {
+            context.before = set_creation_rule(&context.rule);
+            return context;
+          },
+          py::return_value_policy::reference)
+      .def("__exit__", [](CreationContext& context, const py::args&) { set_creation_rule(context.before); });
+}
+
+void bind_graph_function(py::module_& module) {
+  py::class_<GraphFunction>(module, "GraphFunction", "A function that was traced: trace_graph makes it.")
+      .def("__call__", &call_graph, py::arg("tensors"),
+           "The results for these tensors, lists both. InvalidArgumentError for other dtypes or shapes.")
+      .def_property_readonly("text", [](const GraphFunction& f) { return f.executable.graph().text(); })
+      .def_property_readonly(
+          "traced_text", [](const GraphFunction& f) { return f.traced.text(); },
+          "As text, before the passes.")
+      .def_property_readonly(
+          "nodes", [](const GraphFunction& f) { return nodes_of(f.executable.graph()); },
+          "A dict for each node of the graph that runs.")
+      .def_property_readonly("traced_nodes", [](const GraphFunction& f) { return nodes_of(f.traced); })
+      .def_property_readonly(
+          "passes", &changes_of,
+          "(name, [(\"folded\", \"merged\" or \"removed\", node, into)], text) of each pass.")
+      .def_property_readonly(
+          "inputs", [](const GraphFunction& f) { return specs_list(f.traced, 0, f.traced.arguments); })
+      .def_property_readonly("outputs", [](const GraphFunction& f) { return results_of(f.traced); })
+      .def_property_readonly("captured",
+                             [](const GraphFunction& f) {
+                               py::list list;
+                               std::set<std::uint64_t> seen;
+                               add_captured(f.traced, seen, f.traced.watched_up_to, list);
+                               return list;
+                             })
+      .def_property_readonly(
+          "symbolic_captures", [](const GraphFunction& f) { return list_of(f.traced.captured); },
+          "Tensors of the function around this one.")
+      .def_property_readonly("variables", [](const GraphFunction& f) {
+        py::list list;
+        std::set<std::uint64_t> seen;
+        add_variables(f.traced, seen, list);
+        return list;
+      });
+}
+
+}  // namespace
+
+void bind_graph(py::module_& module) {
+  bind_graph_function(module);
+  bind_contexts(module);
+  module.def(
+      "trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),
+      "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "
+      "shape) of each.");
+  module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
+  module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"));
+  module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
+             "Each run of the graph that is being traced calls function(list of tensors).");
+  module.def(
+      "graph_failure",
+      [] {
+        const SourceLocation place = location_of(graph::take_failed_location());
+        return py::make_tuple(place.cell.empty() ? place.file : place.cell, place.line);
+      },
+      "(file or cell, line) of what made a graph of this thread fail; line 0: it is not known. Asked once.");
+  module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
+  module.def(
+      "is_symbolic",
+      [](const py::handle value) { return is_tensor(value.ptr()) && tensor_of(value.ptr()).is_symbolic(); },
+      py::arg("value"), "Whether it is a tensor of a graph function that is or was traced.");
+  module.def(
+      "known_value",
+      [](const py::handle value) -> py::object {
+        const Tensor& tensor = required_tensor(value.ptr(), "known_value: tensor");
+        if (tensor.is_symbolic() && !has_known_value(tensor)) return py::none();
+        return checked(wrap(readable(tensor, "known_value")));
+      },
+      py::arg("tensor"),
+      "The tensor, or its value where that follows from shapes and constants alone; None for others.");
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,315 @@
+"""tf.function and tfe.defun. Functions run eagerly, as they are, until tf.config.run_functions_eagerly(False)."""
+import functools
+import inspect
+import operator
+import threading
+import types
+import weakref
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.composites import require_callable
+from tapedeck._core.public import public
+from tapedeck._functions import control
+from tapedeck._functions.concrete import ConcreteFunction
+from tapedeck._functions.structures import Arguments
+from tapedeck.data.specs import TensorSpec
+
+_VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
+_run_eagerly = True
+
+
+@public("config.run_functions_eagerly")
+def run_functions_eagerly(run_eagerly):
+    """Whether tf.functions are called as they are, every time: True at the start. With False a function is traced once for each
+    signature, and then runs the graph of its ops. For the whole process."""
+    global _run_eagerly
+    _run_eagerly = bool(run_eagerly)
+
+
+@public("config.functions_run_eagerly")
+def functions_run_eagerly():
+    """Whether tf.functions are called as they are: True at the start."""
+    return _run_eagerly
+
+
+class Method:
+    """A Function that is an instance's, as Python's bound methods are: it alone keeps the instance alive."""
+
+    __slots__ = ("_function", "__self__", "__weakref__")
+
+    def __init__(self, function, instance):
+        self._function, self.__self__ = function, instance
+
+    def __call__(self, *args, **kwargs):
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._function, name)
+
+    def __eq__(self, other):
+        return isinstance(other, Method) and self._function is other._function
+
+    def __hash__(self):
+        return hash(self._function)
+
+    def __reduce__(self):
+        return getattr, (self.__self__, self._function.__name__)
+
+    def __repr__(self):
+        return f"<tapedeck.function {self._function.__qualname__} of {self.__self__!r}>"
+
+
+class Function:
+    """What tf.function makes of a Python function. Of a method each instance has one of its own, which keeps no instance alive."""
+
+    def __init__(self, func, input_signature=None, autograph=True, instance=None):
+        """instance: a weak reference to a method's."""
+        functools.update_wrapper(self, func)
+        self.__name__ = getattr(func, "__name__", type(func).__name__)  # of an object that can be called
+        self.__qualname__ = getattr(func, "__qualname__", self.__name__)
+        self._func, self._instance, self._autograph = func, instance, autograph
+        self._input_signature = None if input_signature is None else tuple(input_signature)
+        self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
+        self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
+        self._bound = {}  # by the instance's address: a weak reference to it, and its Function
+        self._converted = None
+
+    input_signature = property(lambda self: self._input_signature, doc="TensorSpecs of the positional arguments, or None.")
+    function_spec = property(lambda self: self._signature, doc="The signature of the Python function.")
+
+    @property
+    def python_function(self):
+        """The function itself."""
+        return self._func if self._instance is None else types.MethodType(self._func, self._self())
+
+    def _self(self):
+        instance = self._instance()
+        if instance is None:
+            raise ReferenceError(f"{self.__qualname__}: the object whose method it is has gone; keep a reference to it")
+        return instance
+
+    # ---- a method of a class
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        known = self._bound.get(id(instance))
+        if known is not None and known[0]() is instance:
+            return Method(known[1], instance)
+        address = id(instance)
+        try:
+            reference = weakref.ref(instance, lambda _: self._bound.pop(address, None))
+        except TypeError:  # nothing can refer to it weakly: it is an argument like any other
+            return types.MethodType(self, instance)
+        made = Function(self._func, self._input_signature, self._autograph, reference)
+        self._bound[address] = reference, made
+        return Method(made, instance)
+
+    # A function is copied and pickled as its name.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return self.__qualname__
+
+    # ---- calls
+
+    def __call__(self, *args, **kwargs):
+        if _run_eagerly:
+            return self._call_eagerly(args, kwargs)
+        key = None if kwargs else _key_of_tensors(args)
+        found = key and self._of_tensors.get(key)
+        if found:
+            return found.run(args)
+        arguments = self._arguments(args, kwargs)
+        concrete = self._concrete_of(arguments)
+        if key and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
+            self._of_tensors[key] = concrete
+        return concrete.run(arguments.tensors)
+
+    def _call_eagerly(self, args, kwargs):
+        if self._input_signature is not None:
+            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None)
+        args, kwargs = nest.map_structure(_array_as_tensor, [list(args), kwargs])
+        return nest.map_structure(result_as_tensor, self._python(self._func, args, kwargs))
+
+    def _python(self, func, args, kwargs):
+        return func(*args, **kwargs) if self._instance is None else func(self._self(), *args, **kwargs)
+
+    @functools.cached_property
+    def _signature(self):
+        """None of a builtin that has none."""
+        try:
+            signature = inspect.signature(self._func)
+        except (TypeError, ValueError):
+            return None
+        parameters = list(signature.parameters.values())
+        return signature.replace(parameters=parameters[1:]) if self._instance is not None and parameters else signature
+
+    @functools.cached_property
+    def _parameters(self):
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [each.name for each in self._signature.parameters.values() if each.kind in kinds] if self._signature else []
+
+    def _arguments(self, args, kwargs):
+        if self._signature is not None:
+            try:
+                bound = self._signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self.__name__}() {error}") from None
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if self._input_signature is not None:
+            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None)
+        return Arguments(args, kwargs)
+
+    def _concrete_of(self, arguments):
+        """The ConcreteFunction for these arguments, traced where there is none yet."""
+        found = self._concrete.get(arguments.key)
+        if found is not None:
+            return found
+        with self._lock:
+            found = self._concrete.get(arguments.key)
+            if found is None:
+                found = self._trace(arguments, self._may_create)
+                if found.variables_made:  # as TensorFlow does: the second trace must find them made
+                    found = self._trace(arguments, False)
+                self._may_create = False
+                self._concrete[arguments.key] = found
+        return found
+
+    def _trace(self, arguments, may_create):
+        self._traces += 1
+        if self._autograph and self._converted is None:
+            self._converted = control.converted(self._func)
+        func = self._converted if self._autograph else self._func
+        return ConcreteFunction(self.__name__, arguments, self._parameters,
+                                lambda args, kwargs: self._python(func, args, kwargs), may_create)
+
+    # ---- what TensorFlow's have
+
+    def get_concrete_function(self, *args, **kwargs):
+        """The ConcreteFunction for these arguments, tensors or TensorSpecs; without arguments that of input_signature. Where extents
+        are None there, it has a trace for each shape that it is called with.
+
+        Errors: TypeError for arguments that do not fit.
+        """
+        if self._input_signature is not None and not args and not kwargs:
+            args = self._input_signature
+        arguments = self._arguments(args, kwargs)
+        if any(spec.shape is None or None in tuple(spec.shape) for spec in arguments.specs):
+            return OpenConcreteFunction(self)
+        return self._concrete_of(arguments)
+
+    def experimental_get_tracing_count(self):
+        """How often the function was traced."""
+        return self._traces
+
+    def pretty_printed_concrete_signatures(self, verbose=True):
+        """The signatures for which there are traces, as text."""
+        return "\n\n".join(each.pretty_printed_signature(verbose) for each in self._concrete.values())
+
+    def __repr__(self):
+        return f"<tapedeck.function {self.__qualname__} at 0x{id(self):x}>"
+
+
+class OpenConcreteFunction:
+    """A concrete function for shapes that are not all known: each shape that it is called with has a trace of its own."""
+
+    def __init__(self, function):
+        self._function = function
+        self.name = function.__name__
+
+    structured_input_signature = property(lambda self: (self._function.input_signature, {}), doc="(TensorSpecs, {}).")
+
+    def __call__(self, *args, **kwargs):
+        arguments = self._function._arguments(args, kwargs)
+        return self._function._concrete_of(arguments).run(arguments.tensors)
+
+    @property
+    def graph(self):
+        """UnimplementedError: it has none of its own."""
+        raise _engine.UnimplementedError(f"{self.name}: a graph for shapes that are not known; get_concrete_function() with all extents "
+                                         "gives one")
+
+
+@public("function")
+def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
+    """func as TensorFlow calls it: eagerly, every time, until tf.config.run_functions_eagerly(False); then it is traced once for each
+    signature, and its graph runs. A decorator, with arguments too.
+
+    Arrays come to func as tensors, and numbers, texts and arrays that it returns, in lists, tuples and dicts too, are
+    tensors; a variable that it returns is read when it returns. A signature is made of the tensors' dtypes and shapes, of the values of
+    Python's numbers and texts, and of other objects themselves. input_signature: TensorSpecs of the positional arguments, which
+    become tensors of these dtypes; None in a shape: one trace for each extent. autograph: whether if, while and for of tensors become
+    part of the graph. jit_compile, reduce_retracing and other arguments of TensorFlow's (experimental_…) change nothing.
+    Returns: a function with `python_function`, `get_concrete_function`, `experimental_get_tracing_count` and others of TensorFlow's.
+    Errors: TypeError for an argument that is not callable, for unknown arguments, and for calls that do not fit input_signature;
+    ValueError where a trace but the first makes variables.
+    """
+    unknown = [name for name in kwargs if not name.startswith("experimental_")]
+    if unknown:
+        raise TypeError(f"function() got an unexpected keyword argument {unknown[0]!r}")
+    if func is None:
+        return lambda given: function(given, input_signature, autograph)
+    require_callable("function", "func", func)
+    return Function(func, input_signature, autograph)
+
+
+@public("tfe.defun")
+def defun(func=None, input_signature=None, autograph=True, **kwargs):
+    """tf.function's name in TensorFlow 1. Also a decorator with arguments; those that are not tf.function's change nothing.
+
+    Returns: as tf.function. Errors: TypeError for an argument that is not callable.
+    """
+    if func is None:
+        return lambda given: defun(given, input_signature, autograph)
+    require_callable("defun", "func", func)
+    return Function(func, input_signature or None, autograph)
+
+
+def _key_of_tensors(args):
+    """What is equal for calls with tensors of the same dtypes and shapes; None where there are other arguments."""
+    key = []
+    for value in args:
+        if type(value) is not _engine.Tensor:
+            return None
+        key.append((value.dtype, *value.shape))
+    return tuple(key)
+
+
+def _array_as_tensor(value):
+    return _engine.convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def result_as_tensor(value):
+    """What a function of a graph would return for the value: of a variable what it holds now, of numbers, texts and arrays a
+    tensor; other objects as they are."""
+    if isinstance(value, _engine.Variable):
+        return value.read_value()
+    return _engine.convert_to_tensor(value) if isinstance(value, _VALUES) else value
+
+
+def _as_specified(name, args, signature, may_have_self):
+    """The arguments, without a method's self, as tensors of the specs. TypeError where one does not fit."""
+    first = len(args) - len(signature)
+    if first not in ((0, 1) if may_have_self else (0,)):
+        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {len(args)} positional arguments")
+
+    def fitted(spec, value):
+        if isinstance(value, TensorSpec):
+            return value
+        value = _engine.convert_to_tensor(value, spec.dtype) if not isinstance(value, (_engine.Tensor, _engine.Variable)) else value
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"{name}: input_signature wants {spec}; the call has shape {tuple(value.shape)}, dtype "
+                            f"{value.dtype.name}")
+        return value
+
+    return [*args[:first], *(nest.map_structure(fitted, spec, value) if nest.is_nested(spec) else fitted(spec, value)
+                             for spec, value in zip(signature, args[first:]))]

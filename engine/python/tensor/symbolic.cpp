@@ -1,0 +1,117 @@
+#include "engine/python/tensor/symbolic.h"
+
+#include "engine/graph/tracer.h"
+#include "engine/python/errors.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/tensor/symbolic_error.h"
+
+namespace tapedeck::python {
+namespace {
+
+graph::GraphTracer* graph_tracer() {
+  return dynamic_cast<graph::GraphTracer*>(current_tracer());
+}
+
+std::string name_of_symbolic(const Tensor& tensor) {
+  const graph::GraphTracer* tracer = graph_tracer();
+  const std::string name = tracer ? tracer->name_of(tensor) : "";
+  return name.empty() ? "of a trace that has ended" : name;
+}
+
+std::string form_of(const Tensor& tensor) {
+  return "shape=" + to_string(tensor.shape()) + " dtype=" + std::string(dtype_name(tensor.dtype()));
+}
+
+thread_local CreationRule* creation_rule = nullptr;
+
+constexpr const char* what_to_do =
+    "compute with ops (tf.cond, tf.while_loop, tf.where, tf.print), or call "
+    "tf.config.run_functions_eagerly(True)";
+
+}  // namespace
+
+bool is_tracing() {
+  return current_tracer() != nullptr;
+}
+
+Tensor readable(const Tensor& tensor, const char* reader) {
+  if (!tensor.is_symbolic()) [[likely]]
+    return tensor;
+  const graph::GraphTracer* tracer = graph_tracer();
+  if (tracer)
+    if (auto known = tracer->known_value(tensor)) return *known;
+  const std::string name = tracer ? tracer->name_of(tensor) : "";
+  if (name.empty())
+    fail<SymbolicValueError>(reader, " needs a value, which a tensor with ", form_of(tensor),
+                             " never has: it belongs to the trace of a graph function, which has ended; "
+                             "return it from the function to use it outside");
+  fail<SymbolicValueError>(
+      reader, " needs a value, which the tensor '", name, "' with ", form_of(tensor),
+      " does not have yet: it belongs to a graph function that is being traced, and gets "
+      "one each time the function runs; ",
+      what_to_do);
+}
+
+bool has_known_value(const Tensor& tensor) {
+  const graph::GraphTracer* tracer = graph_tracer();
+  return tracer && tracer->known_value(tensor);
+}
+
+void check_readable(const Variable& variable, const char* reader) {
+  if (!is_tracing()) [[likely]]
+    return;
+  fail<SymbolicValueError>(reader, " needs the value of ", variable.name(),
+                           ", which a function that is being traced reads anew each time it runs; ",
+                           what_to_do);
+}
+
+std::string symbolic_repr(const Tensor& tensor) {
+  return "<tf.Tensor '" + name_of_symbolic(tensor) + "' " + form_of(tensor) + ">";
+}
+
+std::string symbolic_text(const Tensor& tensor) {
+  return "Tensor(\"" + name_of_symbolic(tensor) + "\", shape=" + to_string(tensor.shape()) +
+         ", dtype=" + std::string(dtype_name(tensor.dtype())) + ")";
+}
+
+void keep_symbolic_error() {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(symbolic_value_error())) throw ForeignException{};
+}
+
+CreationRule* set_creation_rule(CreationRule* rule) {
+  return std::exchange(creation_rule, rule);
+}
+
+void check_creation() {
+  if (!creation_rule || !is_tracing()) return;
+  if (!creation_rule->allowed) {
+    const graph::GraphTracer* tracer = graph_tracer();
+    const std::uint32_t line = tracer ? location_of(tracer->location()).line : 0;
+    fail<InvalidArgumentError>(
+        "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
+        "tf.Variable "
+        "is only created once or created outside tf.function. See "
+        "https://www.tensorflow.org/guide/function#creating_tfvariables for more information.",
+        line == 0 ? std::string() : " (line " + std::to_string(line) + ")");
+  }
+  ++creation_rule->made;
+}
+
+Tensor initial_value_of(const Tensor& tensor) {
+  if (!tensor.is_symbolic()) [[likely]]
+    return tensor;
+  graph::GraphTracer* tracer = graph_tracer();
+  std::optional<Tensor> value;
+  if (tracer) value = tracer->computed_now(tensor);
+  if (!value && (!tracer || tracer->name_of(tensor).empty()))
+    fail<InvalidArgumentError>(
+        "Variable: its initial value belongs to the trace of a graph function, which has ended");
+  if (!value)
+    fail<InvalidArgumentError>("Variable: its initial value '", name_of_symbolic(tensor),
+                               "' depends on an argument of the function that is being traced; a variable "
+                               "that a function makes needs "
+                               "a value that is known then");
+  return *value;
+}
+
+}  // namespace tapedeck::python
