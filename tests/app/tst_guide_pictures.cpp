@@ -246,7 +246,8 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
     QTRY_VERIFY2_WITH_TIMEOUT(findings().contains("relu after W1: 100 % of its 16 units are dead") &&
                                   findings().contains("relu is flat below zero"),
                               qPrintable(findings()), patience);
-    QTRY_VERIFY_WITH_TIMEOUT(health->sampling()->text().contains("of 200 steps, recomputed"), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(health->sampling()->text().contains("of 200 steps, recomputed"),
+                              qPrintable(health->sampling()->text()), patience);
     savePanel("whole-runs-health.png", health, {widest_panel, 480});
     window_.reset();
 

@@ -49,6 +49,7 @@ class TestPuzzles : public QObject, SampleWindow {
   void clickRow(const Wanted& wanted) {
     auto* table = timeline(*window_)->table();
     const auto* rows = timeline(*window_)->model();
+    QVERIFY(knowsAllRecords(*window_));
     QTRY_VERIFY_WITH_TIMEOUT(
         rows->rowCount() > 0 && rows->recordAt(rows->rowCount() - 1) == session().recordCount(), patience);
     for (int row = rows->rowCount() - 1; row >= 0; --row) {
