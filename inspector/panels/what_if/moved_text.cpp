@@ -64,7 +64,7 @@ QString readSentence(const protocol::ReadUse& use) {
   switch (use.link) {
     case protocol::ReadLink::decision:
       return QStringLiteral(
-          "Python read this truth value, and in the branch it is another: the program would have gone "
+          "Python read this truth value, and it differs in the branch: the program would have gone "
           "another way there");
     case protocol::ReadLink::same:
       return QStringLiteral("This is what Python read of a value that differs in the branch");
