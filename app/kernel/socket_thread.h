@@ -15,10 +15,11 @@ namespace tapedeck::app {
 
 using Clock = std::chrono::steady_clock;
 
-/// A SocketDriver reads this many messages from one socket before the others and what is due get their turn.
+/// A SocketDriver reads at most this many messages from one socket before it serves the other sockets and
+/// whatever is due.
 constexpr int messagesAtOnce = 64;
-/// How long a connection that ended is not made again: messages read before the end still come from
-/// ZeroMQ's thread after it.
+/// How long to wait before reconnecting: ZeroMQ's thread may deliver the last messages of a connection only
+/// after its end.
 constexpr auto connectAgainAfter = std::chrono::milliseconds(150);
 
 /// What runs on a SocketThread. All functions are called on that thread; it may throw zmq::error_t from any.
@@ -31,7 +32,7 @@ class SocketDriver {
   virtual void readable(std::size_t index) = 0;
   /// Does what is due; returns when it wants to be called again, at the latest. Called after every wait.
   virtual Clock::time_point tick(Clock::time_point now) = 0;
-  /// Something threw, zmq or other: a sentence's end for the user.
+  /// A function threw. `what` describes the error to the user, as the end of a sentence.
   virtual void broken(const std::string& what) = 0;
   /// The last call: closes all sockets, waiting for nothing.
   virtual void stop() = 0;

@@ -232,7 +232,7 @@ class SetChanger {
 
  private:
   double amount() const {
-    if (!number_) refuse_set("“" + asked_.value + "” is no number");
+    if (!number_) refuse_set("“" + asked_.value + "” is not a number");
     return *number_;
   }
 
@@ -255,12 +255,13 @@ class SetChanger {
     } else if (const auto* whole = std::get_if<std::int64_t>(&before)) {
       const double made = acted(asked_.action, static_cast<double>(*whole), amount());
       if (made != std::trunc(made) || std::abs(made) > 9007199254740992.0)
-        refuse_set("the attribute " + subject_ + " of " + record.name() + " takes whole numbers, and of " +
+        refuse_set("the attribute " + subject_ + " of " + record.name() + " takes integers, and of " +
                    std::to_string(*whole) + " the change makes " + short_number(made));
       change.setting = static_cast<std::int64_t>(made);
     } else {
       refuse_set("the attribute " + subject_ + " of " + record.name() + " (op " +
-                 std::to_string(record.number) + ") is no number there: it can be set, not calculated with");
+                 std::to_string(record.number) +
+                 ") is not a number there: it can be set, but not calculated with");
     }
     return change;
   }

@@ -83,14 +83,14 @@ const char* expected(AttributeKind kind) {
     case AttributeKind::boolean:
       return "True or False";
     case AttributeKind::integer:
-      return "a whole number";
+      return "an integer";
     case AttributeKind::real:
       return "a number";
     case AttributeKind::dtype:
       return "a dtype, such as float32";
     case AttributeKind::integers:
     case AttributeKind::shape:
-      return "whole numbers, such as [2, 3]";
+      return "integers, such as [2, 3]";
     case AttributeKind::text:
       break;
   }
@@ -117,20 +117,20 @@ void set_attribute(const RecordView& record, const std::string& name, const std:
   if (text == "None" && (is_none(record.head.attributes[at]) || is_none(found->fallback))) return;
   const auto value = text == "None" ? std::nullopt : parsed(found->kind, text);
   if (!value)
-    refuse_change("'" + text + "' is no value for the attribute " + name + " of " + record.name() +
+    refuse_change("'" + text + "' is not a valid value for the attribute " + name + " of " + record.name() +
                   ", which takes " + expected(found->kind));
   change.setting = *value;
 }
 
 void check_number(double number, DType dtype, const std::string& of) {
   if (is_differentiable(dtype)) return;  // of a complex number the real part
-  if (dtype == DType::string) refuse_change(of + " has strings, for which no number stands");
+  if (dtype == DType::string) refuse_change(of + " has dtype string, which has no numeric value");
   const auto [lowest, highest] =
       dtype == DType::bool_ ? std::pair<std::int64_t, std::int64_t>{0, 1} : integer_limits(dtype);
   if (number == std::trunc(number) && number >= static_cast<double>(lowest) &&
       number <= static_cast<double>(highest))
     return;
-  refuse_change(short_number(number) + " is no value for " + of);
+  refuse_change(short_number(number) + " is not a valid value for " + of);
 }
 
 Tensor tensor_of(const RecordedSpec& spec, const std::vector<double>& numbers) {

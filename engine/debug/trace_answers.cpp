@@ -64,13 +64,13 @@ protocol::Reply save_trace(const Recorder& recorder, const protocol::SaveTrace& 
 
 protocol::Reply describe_file(const Recorder& recorder) {
   if (!recorder.file())
-    return protocol::Failure{"get_trace_file: this is a live session, no trace file.", "bad_request"};
+    return protocol::Failure{"get_trace_file: this is a live session, not a trace file.", "bad_request"};
   return recorder.file()->info();
 }
 
 protocol::Reply source_of(const Recorder& recorder, const protocol::GetSource& request) {
   if (!recorder.file())
-    return protocol::Failure{"get_source: this is a live session, no trace file.", "bad_request"};
+    return protocol::Failure{"get_source: this is a live session, not a trace file.", "bad_request"};
   auto text = recorder.file()->source_text(request.cell, request.file);
   if (!text)
     return protocol::Failure{"The trace file does not have the text of " +

@@ -115,7 +115,7 @@ class Progressing {
 std::string movement_text(const protocol::Moved& moved) {
   if (std::isfinite(moved.difference)) return "by " + share_text(moved.difference);
   const bool finite = std::isfinite(moved.before) && std::isfinite(moved.after);
-  return finite ? "away from zero" : "to or from what is no finite number";
+  return finite ? "away from zero" : "to or from NaN or infinity";
 }
 
 std::string sentence_of(const protocol::Branched& answer, std::size_t moved, const std::string& failure,
@@ -317,9 +317,10 @@ protocol::TakenOver Branches::take_over(const protocol::TakeOver& request, const
   std::optional<Variable> variable =
       assignment ? Variable::find(assignment->variable) : std::optional<Variable>();
   if (!variable)
-    throw ValueError("bad_request", assignment ? "The variable of this value is no longer there."
-                                               : tensor_text(recorder_, request.tensor) +
-                                                     " is no variable's value, so nothing can take it over.");
+    throw ValueError("bad_request",
+                     assignment ? "The variable of this value is no longer there."
+                                : tensor_text(recorder_, request.tensor) +
+                                      " is not a variable's value, so it can't be copied to the session.");
   const Tensor taken = value(request.branch, request.tensor, false, original, cancel);
   variable->assign(taken);
   const Tensor leaf = variable->peek();

@@ -54,7 +54,7 @@ struct GpuMemory {
 struct CompleteGradient {
   std::uint64_t stop = 0;    ///< which stop it is, above all records' numbers
   TensorInfo source;         ///< what it is the gradient of
-  TensorInfo gradient;       ///< of rows: their values, one behind the other
+  TensorInfo gradient;       ///< where `rows`: the values of those rows, one after another
   bool rows = false;         ///< only some rows of the source have a gradient
   std::uint32_t place = 0;   ///< among the playback's results, from 0
   std::uint32_t places = 0;  ///< how many those are
@@ -235,8 +235,8 @@ struct FoundElement {
   std::optional<std::int64_t> place;  ///< in row-major order; absent: there is none
   std::vector<std::int64_t> index;    ///< the same, one per axis
   double value = 0;
-  std::uint64_t alike = 0;  ///< how many elements are as well what was sought, this one among them
-  std::uint64_t rank = 0;   ///< which of them this is, from 1
+  std::uint64_t alike = 0;  ///< how many elements match, this one included
+  std::uint64_t rank = 0;   ///< the place of this one among them, from 1
   std::string source;       ///< as a tile's
   static constexpr const char* type = "found_element";
   template <class Visit, class Self = FoundElement>
@@ -260,7 +260,7 @@ struct SeriesPoint {
   }
 };
 
-/// Tells what one cell draws under a name from what others do.
+/// The key of a drawing: distinguishes drawings of the same name made by different cells.
 inline std::string drawn_key(const std::string& name, const std::string& cell) {
   return cell.empty() ? name : name + '\x1f' + cell;
 }

@@ -14,8 +14,8 @@ inline bool profiler_listens() {
   return state->c_profilefunc != nullptr && state->tracing == 0;
 }
 
-/// Tells it of the call of `function` (PyTrace_C_CALL, _C_RETURN or _C_EXCEPTION). False: it raised an
-/// exception, which is set.
+/// Reports an event of `function`'s call (PyTrace_C_CALL, _C_RETURN or _C_EXCEPTION) to the profiler. False:
+/// the profiler raised an exception, which is set.
 bool tell_profiler(PyObject* function, int what);
 
 /// Does the work of an operator, which runs the op; its result, or nullptr with an exception set, as a

@@ -235,8 +235,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"There 0 times infinity has no value",
-        "Its forward op is sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
+       {"There 0 · ∞ is undefined", "Its forward op is sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
       {"weight not transposed in a square layer",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

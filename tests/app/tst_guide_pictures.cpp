@@ -211,7 +211,7 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
     runByKey(0);
     auto* time = openPanel<inspector::TimeView>(Qt::Key_5);
     QVERIFY(time);
-    QTRY_VERIFY2_WITH_TIMEOUT(time->summary()->text().startsWith("Python between ops: "),
+    QTRY_VERIFY2_WITH_TIMEOUT(time->summary()->text().startsWith("Python took "),
                               qPrintable(time->summary()->text()), patience);
     savePanel("whole-runs-time.png", time, {widest_panel, 0});
     window_.reset();
@@ -263,7 +263,7 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
     };
     QVERIFY2(says("8 ops on the left only"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
-    QVERIFY2(says("The first difference is what op") && says("adam"),
+    QVERIFY2(says("The first difference is an input of op") && says("adam"),
              qPrintable(compare->sentence()->text()));
     savePanel("whole-runs-compare.png", compare, {widest_panel, 480});
   }

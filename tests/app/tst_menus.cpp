@@ -235,7 +235,7 @@ class TestMenus : public QObject, WhatIfWindow {
     show("multiply", 0);
     CHOOSE("what_if.ask");
     QTRY_VERIFY(whatIf()->isVisible() && whatIf()->form()->isVisible());
-    choose("One element");
+    choose("Set one element");
     field<QLineEdit>("changeElement")->setFocus();
     typeInForm("0\t");
     typeInForm("10\n");
@@ -271,7 +271,7 @@ class TestMenus : public QObject, WhatIfWindow {
     show("multiply", 0);
     CHOOSE("What if/Add a change…");
     QTRY_VERIFY(whatIf()->form()->isVisible());
-    choose("One element");
+    choose("Set one element");
     field<QLineEdit>("changeElement")->setFocus();
     typeInForm("1\t");
     typeInForm("5\n");

@@ -231,7 +231,7 @@ class TestPanelCommands : public QObject, SampleWindow {
     enter("while True: pass");
     QTest::keyClick(input, Qt::Key_Return);
     QTRY_VERIFY(console->model()->running());
-    act("Console", "Stop the code", Qt::Key_Period, Qt::ControlModifier);
+    act("Console", "Stop", Qt::Key_Period, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(!console->model()->running(), patience);
     enter("x + 1.");
     QTRY_VERIFY_WITH_TIMEOUT(console->output()->toPlainText().contains("3."), patience);

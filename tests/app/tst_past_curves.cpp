@@ -87,12 +87,12 @@ class TestPastCurves : public QObject {
     QTest::mouseClick(further, Qt::LeftButton);
     QTRY_VERIFY2(answer().startsWith("loss, cell [2] was 10 at step 0"), qPrintable(answer()));
     ask("loss > 11");
-    QTRY_VERIFY2(
-        answer().startsWith("None of the 10 points of 2 curves (loss, cell [1]; loss, cell [2]) meets it."),
-        qPrintable(answer()));
+    QTRY_VERIFY2(answer().startsWith(
+                     "None of the 10 points of 2 curves (loss, cell [1]; loss, cell [2]) satisfies it."),
+                 qPrintable(answer()));
     // One of them by the name that the window gives it.
     ask("\"loss, cell [1]\" > 11");
-    QTRY_VERIFY2(answer().startsWith("None of the 5 points of loss, cell [1] meets it."),
+    QTRY_VERIFY2(answer().startsWith("None of the 5 points of loss, cell [1] satisfies it."),
                  qPrintable(answer()));
   }
 

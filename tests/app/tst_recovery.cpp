@@ -211,12 +211,12 @@ class TestRecovery : public QObject {
     window_->openNotebook(path);
     QString question;
     answerQuestion(QMessageBox::No, &question);
-    press(window_, "Throw it away");
+    press(window_, "Discard");
     QVERIFY2(question.contains("away.ipynb"), qPrintable(question));
     QVERIFY(isKept("precious"));
     QVERIFY2(messages().contains("Unsaved work on this notebook"), qPrintable(messages()));
     answerQuestion(QMessageBox::Yes, &question);
-    press(window_, "Throw it away");
+    press(window_, "Discard");
     QVERIFY(!isKept("precious"));
     QVERIFY(messages().isEmpty());
   }
@@ -267,7 +267,7 @@ class TestRecovery : public QObject {
     QTest::keyClick(window_, Qt::Key_F8);
     QTRY_VERIFY(focused());
     QTest::keyClick(focused(), Qt::Key_Tab);
-    QCOMPARE(focused()->text(), QString("Throw it away"));
+    QCOMPARE(focused()->text(), QString("Discard"));
     QString question;
     answerQuestion(QMessageBox::No, &question);
     QTest::keyClick(focused(), Qt::Key_Return);
@@ -321,7 +321,7 @@ class TestRecovery : public QObject {
     QCOMPARE(dialog->findChild<QListWidget*>()->count(), 4);
     QString question;
     answerQuestion(QMessageBox::Yes, &question);
-    press(dialog, "Throw it away");
+    press(dialog, "Discard");
     QTRY_VERIFY2(question.contains("kept4.ipynb"), qPrintable(question));
     QCOMPARE(recoveryFiles().size(), 4);
   }

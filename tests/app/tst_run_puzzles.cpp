@@ -62,7 +62,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     };
     QVERIFY2(told("8 ops on the left only"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
-    QVERIFY2(told("The first difference is what op"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("The first difference is an input of op"), qPrintable(compare->sentence()->text()));
     QVERIFY2(told("adam, cell [2] line 9"), qPrintable(compare->sentence()->text()));
     QTreeWidget* operands = compare->operands()->table();
     const auto moment = [&] { return operands->findItems("m", Qt::MatchExactly); };
@@ -85,9 +85,9 @@ class TestRunPuzzles : public QObject, SampleWindow {
     runCell("def train");
     auto* time = openBy<inspector::TimeView>(Qt::Key_5);
     QVERIFY(time);
-    QTRY_VERIFY2_WITH_TIMEOUT(time->summary()->text().startsWith("Python between ops: "),
+    QTRY_VERIFY2_WITH_TIMEOUT(time->summary()->text().startsWith("Python took "),
                               qPrintable(time->summary()->text()), patience);
-    const int share = time->summary()->text().section(": ", 1).section(" %", 0, 0).toInt();
+    const int share = time->summary()->text().section("took ", 1).section(" %", 0, 0).toInt();
     QVERIFY2(share > 50, qPrintable(time->summary()->text()));
     QVERIFY2(time->summary()->text().contains("between lines 10 and 6"), qPrintable(time->summary()->text()));
     // H goes to the op that the longest of it leads to.

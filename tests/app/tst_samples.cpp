@@ -207,8 +207,8 @@ class TestSamples : public QObject, SampleWindow {
 
   void noisySquare() {
     open("noisy_square.ipynb");
-    // "Press F10. The cell starts and stops before its first operation; each further F10 runs one." "… the
-    // steps go into it, and you see its own operations."
+    // "Press F10. The cell starts and stops before its first op; each further F10 runs one." "… the
+    // steps go into it, and you see its own ops."
     step();
     QVERIFY(isStopped(*window_));
     bool custom = false, noise = false;
@@ -285,7 +285,7 @@ class TestSamples : public QObject, SampleWindow {
     screenshot(window_.get(), "sample-network-played-back");
     press(Qt::Key_F5);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(train), CellState::done, patience);
-    // "Take the hidden units' curve away … The loss stops at 0.25".
+    // "Remove the nonlinearity … The loss stops at 0.25".
     click(train);
     CodeEditor* editor = editorOf(train);
     QVERIFY(editor->findFirst("tf.tanh(tf.matmul(x, W1) + b1)", false, true, false, false, true, 0, 0));

@@ -48,7 +48,7 @@ class TestWorkspaces : public QObject, WorkspaceWindows {
     MessageBar bar;
     const QString sentence =
         "Unsaved work on this notebook was kept when Tapedeck ended unexpectedly. What you see is the file.";
-    bar.show(MessageBar::Kind::warning, sentence, {{"Restore it", [] {}}, {"Throw it away", [] {}}});
+    bar.show(MessageBar::Kind::warning, sentence, {{"Restore it", [] {}}, {"Discard", [] {}}});
     const auto* text = bar.findChild<QLabel*>("messageText");
     const QList<QPushButton*> buttons = bar.findChildren<QPushButton*>();
     for (const int width : {320, 1280}) {

@@ -188,7 +188,7 @@ class TestWhatIfModel : public QObject {
     row("two", ChangeKind::element, "float32", "0, 0", "5 6", F::numbers, "one number, not 2");
     row("too few", ChangeKind::value, "float32", "", "1 2 3", F::numbers,
         "or 6 of them for the shape 2×3, not 3");
-    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is not a whole number");
+    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is not an integer");
     row("below zero", ChangeKind::value, "uint8", "", "-1", F::numbers, "below zero");
     row("truth", ChangeKind::value, "bool", "", "2", F::numbers, "neither True nor False");
     row("one axis", ChangeKind::element, "float32", "1", "5", F::element,

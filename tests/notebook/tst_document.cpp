@@ -259,8 +259,8 @@ class TestDocument : public QObject {
     row("format 5", R"({"nbformat": 5, "cells": []})",
         "x.ipynb is a notebook of format 5; this program reads format 4.");
     row("format huge", R"({"nbformat": 99999999999999999999, "cells": []})",
-        "x.ipynb: nbformat is a number; expected a whole number.");
-    row("format text", R"({"nbformat": "4"})", "x.ipynb: nbformat is a string; expected a whole number.");
+        "x.ipynb: nbformat is a number; expected an integer.");
+    row("format text", R"({"nbformat": "4"})", "x.ipynb: nbformat is a string; expected an integer.");
     row("cut in string", start + "{\"cell_type\": \"co",
         "x.ipynb is cut off: it ends in the middle of a string (line 1, column 81).");
     row("cut in list", start + "\n",
@@ -289,7 +289,7 @@ class TestDocument : public QObject {
     row("id", start + R"({"cell_type": "raw", "id": 3}]})",
         "x.ipynb: cells[0].id is a number; expected a string.");
     row("count", start + R"({"cell_type": "code", "execution_count": true}]})",
-        "x.ipynb: cells[0].execution_count is true; expected a whole number or null.");
+        "x.ipynb: cells[0].execution_count is true; expected an integer or null.");
     row("outputs", start + R"({"cell_type": "code", "outputs": [{"output_type": "stream", "text": {}}]}]})",
         "x.ipynb: cells[0].outputs[0].text is an object; expected a string or a list of strings.");
     row("traceback",

@@ -19,9 +19,9 @@ class AttachedProgram : public GuestKernel {
   ~AttachedProgram() override;
 
   const Program& program() const { return program_; }
-  /// Connects; the program records from then on.
+  /// Connects; from then on the program records.
   void attach();
-  /// Opens the gate; what was fetched stays with who has it.
+  /// Opens the gate, so that the program runs on. Views keep what they have fetched.
   void detach();
 
   Runs runs() const override { return Runs::program; }

@@ -25,9 +25,9 @@ class DebugWorker : public SocketDriver {
   using Deliver = std::function<void(std::uint64_t connection, Event)>;
   explicit DebugWorker(Deliver deliver) : deliver_(std::move(deliver)) {}
 
-  /// Connects, and again whenever the server goes and comes back, until close() or a refusal.
+  /// Connects, and reconnects whenever the server disappears and returns, until close() or a refusal.
   void open(std::string endpoint, std::string key, std::uint64_t number);
-  /// How long a server may say nothing before it counts as gone.
+  /// How long a server may stay silent before it counts as gone.
   void setSilenceLimit(Clock::duration limit) { silenceLimit_ = limit; }
   void close();
   /// Dropped where there is no connection: answers to pending requests are void then anyway.
@@ -56,7 +56,7 @@ class DebugWorker : public SocketDriver {
   std::unique_ptr<zmq::context_t> context_;
   std::optional<zmq::socket_t> socket_, monitor_;
   bool linked_ = false;                     ///< the socket has a peer
-  std::optional<Clock::time_point> again_;  ///< when a connection that ended is made again
+  std::optional<Clock::time_point> again_;  ///< when to reconnect after the connection ended
   bool connected_ = false;                  ///< the peer said Welcome
   bool idle_ = false;                       ///< as the newest status says: nothing runs there
   Clock::time_point asked_{}, heard_{};     ///< last Hello or GetStatus sent; last message received

@@ -79,9 +79,9 @@ class JupyterWorker : public SocketDriver {
   void readMonitor(std::size_t index);
   void connectAgain(std::size_t index);
   void reconnected(Channel channel);
-  /// False: nothing is there.
+  /// False: no message was waiting.
   bool receiveOne(std::size_t index);
-  /// False: it is longer than may be.
+  /// False: the message exceeds the size limit and was not sent.
   bool send(Channel channel, const JupyterMessage& message);
   void startNext();
   void finishIfDone();
@@ -89,7 +89,7 @@ class JupyterWorker : public SocketDriver {
   void askHeld();
   void sendInfoRequest(Clock::time_point now);
   void becomeReady();
-  /// Beats where it is time to; returns when to look again.
+  /// Sends a heartbeat if one is due; returns when to check again.
   Clock::time_point heartbeat(Clock::time_point now);
   Clock::duration beatInterval() const;
   void finishClosing();

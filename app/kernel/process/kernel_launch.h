@@ -13,7 +13,8 @@ struct KernelLaunch {
   /// The Python interpreter. Empty: the one the program was built with, else the first of `python3` on PATH
   /// and /usr/bin/python3 that has ipykernel.
   QString interpreter;
-  /// A whole command line instead, as a kernelspec's `argv`; "{connection_file}" stands for that file.
+  /// A whole command line instead, as a kernelspec's `argv`; "{connection_file}" is replaced by the path of
+  /// that file.
   QStringList arguments;
   QMap<QString, QString> environment;         ///< on top of the app's
   QString transport = QStringLiteral("ipc");  ///< or "tcp", for Jupyter kernels that know nothing else

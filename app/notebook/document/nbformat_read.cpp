@@ -136,10 +136,9 @@ class NotebookReader {
     if (!top.contains("nbformat")) {
       refuse(QString("%1 is not a notebook: it has no “nbformat”, the version of its format.").arg(name_));
     }
-    expect(top["nbformat"].is_number_integer(), "nbformat", top["nbformat"], "a whole number");
+    expect(top["nbformat"].is_number_integer(), "nbformat", top["nbformat"], "an integer");
     if (!top.contains("nbformat_minor")) top["nbformat_minor"] = 0;
-    expect(top["nbformat_minor"].is_number_integer(), "nbformat_minor", top["nbformat_minor"],
-           "a whole number");
+    expect(top["nbformat_minor"].is_number_integer(), "nbformat_minor", top["nbformat_minor"], "an integer");
     const auto major = top["nbformat"].get<std::int64_t>();
     const auto minor = top["nbformat_minor"].get<std::int64_t>();
     if (major >= 1 && major < format_major) {
@@ -216,7 +215,7 @@ class NotebookReader {
     if (!json.contains("execution_count")) json["execution_count"] = nullptr;
     const ordered_json& count = json["execution_count"];
     expect(count.is_null() || count.is_number_integer(), path + ".execution_count", count,
-           "a whole number or null");
+           "an integer or null");
     if (count.is_null()) return;
     const auto value =
         count.is_number_unsigned()

@@ -44,7 +44,7 @@ QString CellWidget::stateWord() const {
     case CellState::queued:
       return "queued";
     case CellState::busy:
-      return input_ != nullptr ? "waits for input" : "running";
+      return input_ != nullptr ? "waiting for input" : "running";
     case CellState::done:
       return duration_.isEmpty() ? QString("done") : "done in " + duration_;
     case CellState::failed:

@@ -198,7 +198,7 @@ void NotebookView::splitCurrent() {
   if (cell == nullptr || d_->document->locked()) return;
   const CodeEditor* editor = cell->editor();
   if (editor == nullptr || editor->isReadOnly()) {
-    emit told(editor == nullptr ? QString("A cell is split at the text cursor: press Enter first")
+    emit told(editor == nullptr ? QString("Press Enter to edit: the cell is split at the text cursor")
                                 : QString("Only a part of this cell's text is shown: show all of it first"));
     return;
   }

@@ -89,7 +89,7 @@ int guidePage(const QString& file) {
 QString guideOfPanel(const QString& panel) {
   static const QHash<QString, QString> pages{
       {"ops", "stopping.md#conditions"},
-      {"tape", "keys.md#finding-ones-way-on-the-tape"},
+      {"tape", "keys.md#navigating-the-tape"},
       {"tensor", "why.md#values-in-tensor"},
       {"breakpoints", "stopping.md#breakpoints"},
       {"vjp", "first-steps.md"},

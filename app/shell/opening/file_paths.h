@@ -10,7 +10,7 @@
 
 namespace tapedeck::app {
 
-/// Also by another path.
+/// Whether two paths lead to the same file, also through symbolic links.
 inline bool isSameFile(const QString& a, const QString& b) {
   if (a.isEmpty() || b.isEmpty()) return false;
   const QString one = QFileInfo(a).canonicalFilePath();

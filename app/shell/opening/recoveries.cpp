@@ -67,7 +67,7 @@ Recoveries::~Recoveries() {
 void Recoveries::tell(const RecoveryEntry& entry, const QString& sentence) {
   messages_->show(MessageBar::Kind::warning, sentence,
                   {{"Restore it", [this, entry] { files_->restore(entry); }},
-                   {"Throw it away",
+                   {"Discard",
                     [this, entry, sentence] {
                       if (!throwAway(entry)) tell(entry, sentence);
                     }}},
@@ -120,11 +120,9 @@ void Recoveries::adopt(const RecoveryEntry& entry) {
 }
 
 bool Recoveries::throwAway(const RecoveryEntry& entry) {
-  const QString question =
-      QString("The unsaved work on %1 from %2 can't be restored afterwards. Throw it away?")
-          .arg(nameOf(entry), timeOf(entry));
-  if (!inspector::confirm(messages_->window(), "Throw away unsaved work", question, "&Throw it away"))
-    return false;
+  const QString question = QString("The unsaved work on %1 from %2 can't be restored afterwards. Discard it?")
+                               .arg(nameOf(entry), timeOf(entry));
+  if (!inspector::confirm(messages_->window(), "Discard unsaved work", question, "&Discard")) return false;
   discardRecovery(entry);
   decided(entry);
   return true;
@@ -179,7 +177,7 @@ void Recoveries::showAll() {
     };
     restore = add("Restore it", "Open it as it was",
                   [this](const RecoveryEntry& entry) { files_->restore(entry); });
-    add("Throw it away", "Remove it for good", [this](const RecoveryEntry& entry) { throwAway(entry); });
+    add("Discard", "Remove it for good", [this](const RecoveryEntry& entry) { throwAway(entry); });
   }
   column->addWidget(buttons);
   if (restore) {

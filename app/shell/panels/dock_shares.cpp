@@ -15,8 +15,7 @@ namespace {
 
 // A panel that was dropped glides into its place.
 constexpr std::chrono::milliseconds glide_time{500};
-// QMainWindow lays out a state that it was given again and again for 150 ms, whatever sizes it is told
-// meanwhile.
+// After restoreState() QMainWindow repeats the layout for 150 ms and overrides sizes that are set meanwhile.
 constexpr std::chrono::milliseconds restoring_time{200};
 
 constexpr std::array<Qt::DockWidgetArea, 4> all_areas = {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea,

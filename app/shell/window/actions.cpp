@@ -189,7 +189,7 @@ constexpr Row rows[] = {
     {"view.scale_down", "Smalle&r", "Ctrl+-", "Smaller text and icons, in all windows", nullptr},
     {"view.zoom_in", "Notebook lar&ger", "Ctrl+Alt+=", "Larger text in this notebook alone", nullptr},
     {"view.zoom_out", "Notebook sm&aller", "Ctrl+Alt+-", "Smaller text in this notebook alone", nullptr},
-    {"view.usual_size", "&Usual size", "Ctrl+Shift+0",
+    {"view.usual_size", "Re&set size", "Ctrl+Shift+0",
      "Text and icons of all windows, and this notebook's text, at the desktop's size", nullptr},
     {"view.reset_layout", "Reset &layout", "Ctrl+Alt+0", "Put this workspace's panels back in their places",
      nullptr},

@@ -140,7 +140,7 @@ QString CommandPalette::reasonOf(const QAction* action) const {
   const bool own = tip != action->statusTip() && tip != readable(action->text()) && !tip.contains(u'<');
   if (own && !action->statusTip().isEmpty()) return tip;
   const QString why = why_(action);
-  return why.isEmpty() ? QStringLiteral("there is nothing that it could act on") : why;
+  return why.isEmpty() ? QStringLiteral("nothing to act on") : why;
 }
 
 void CommandPalette::addMenu(const QList<QAction*>& actions, const QString& path,

@@ -37,8 +37,9 @@ void addMenu(const QMenu& menu, const QString& title, QList<KeyGroup>* groups) {
 /// What no action does: the system's own way about, and the window's.
 KeyGroup everywhereGroup() {
   return {QStringLiteral("Everywhere"),
-          {{QStringLiteral("Tab"), QStringLiteral("To the next visible place that takes keys")},
-           {keyText({QKeySequence(Qt::SHIFT | Qt::Key_Tab)}), QStringLiteral("To the previous one")},
+          {{QStringLiteral("Tab"), QStringLiteral("Move the focus to the next visible control")},
+           {keyText({QKeySequence(Qt::SHIFT | Qt::Key_Tab)}),
+            QStringLiteral("Move the focus to the previous one")},
            {keyText({QKeySequence(Qt::Key_Escape)}), QStringLiteral("From a panel back to the notebook")},
            {keyText({QKeySequence(Qt::Key_Return)}),
             QStringLiteral("On the start page: open what has the focus")}}};

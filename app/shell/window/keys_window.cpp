@@ -62,7 +62,7 @@ KeysWindow::KeysWindow(const QList<KeyGroup>& groups, QWidget* parent)
   setAttribute(Qt::WA_DeleteOnClose);
   auto* column = new QVBoxLayout(this);
   field_->setObjectName("keysSearch");
-  field_->setPlaceholderText("Find a key, or a command");
+  field_->setPlaceholderText("Search keys and commands");
   field_->setToolTip("Only keys whose line contains every word (Ctrl+F; Esc clears, then closes)");
   field_->setAccessibleName("Find a key");
   field_->setClearButtonEnabled(true);

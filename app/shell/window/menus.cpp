@@ -95,7 +95,7 @@ void addThemes(QMenu* menu) {
     inspector::Appearance theme;
     const char *text, *key, *tip;
   } rows[] = {
-      {inspector::Appearance::system, "&As the desktop", "Ctrl+Shift+F4", "Light or dark, like the desktop"},
+      {inspector::Appearance::system, "&Follow the system", "Ctrl+Shift+F4", "Light or dark, as the system"},
       {inspector::Appearance::light, "&Light", "Ctrl+Shift+F5", "Dark text on a light background"},
       {inspector::Appearance::dark, "&Dark", "Ctrl+Shift+F6", "Light text on a dark background"}};
   for (const auto& row : rows) {

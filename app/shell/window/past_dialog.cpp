@@ -160,9 +160,9 @@ void PastDialog::searchCurves(bool further) {
   if (const quint64 gone = session_->status().series_thinned)
     rest += QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
   if (!point)
-    return say(
-        QString(further ? "No further point of %1 meets it.%3" : "None of the %2 points of %1 meets it.%3")
-            .arg(curveSearch_.subject(), countText(curveSearch_.points()), rest));
+    return say(QString(further ? "No other point of %1 satisfies it.%3"
+                               : "None of the %2 points of %1 satisfies it.%3")
+                   .arg(curveSearch_.subject(), countText(curveSearch_.points()), rest));
   if (question_.curves.size() > 1) rest = QString(" Searched: %1.").arg(curveSearch_.subject()) + rest;
   say(pointText(*point) + rest, point->curve->records[point->at]);
 }

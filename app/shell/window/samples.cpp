@@ -48,7 +48,7 @@ QList<Sample> samples() {
       {"char_lstm.ipynb", "A network that learns to write",
        "An LSTM reads a poem and writes on the way: letters, words, lines, and what it has memorised.",
        SampleKind::train},
-      {"small_resnet.ipynb", "What a shortcut is good for",
+      {"small_resnet.ipynb", "What shortcuts are for",
        "34 layers, with and without shortcuts: two gradients, two losses.", SampleKind::train},
       {"resnet.ipynb", "ResNet-50 on a random batch",
        "25.6 million weights: the time and the memory of a step, and memorised noise.", SampleKind::train},

@@ -373,8 +373,8 @@ class DifferenceSearch {
     const auto from = [&](const Side& side, std::uint64_t record) {
       return record ? made_by(side, record) : std::string("no op (a value from Python or a variable)");
     };
-    return "The first difference is what " + text_.op(row(answer_.row.value())) +
-           ", takes: on the left it comes from " + from(left, makers_.left) + "; on the right from " +
+    return "The first difference is an input of " + text_.op(row(answer_.row.value())) +
+           ": on the left it comes from " + from(left, makers_.left) + "; on the right from " +
            from(right, makers_.right) + ". It " + amount() + ".";
   }
 

@@ -178,8 +178,8 @@ using namespace rules;
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
   static constexpr std::array<std::string_view, 32> order = {"broadcast from both sides",
-                                                             "variable made anew",
-                                                             "asked for twice",
+                                                             "variable re-created each step",
+                                                             "same variable listed twice",
                                                              "gradients added up",
                                                              "softmax over examples",
                                                              "inverted mask",

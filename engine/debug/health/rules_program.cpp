@@ -123,7 +123,7 @@ Findings recreated_variables(const HealthCases& cases) {
     if (stays || compared < least_steps_compared || variables.size() < one.steps) continue;
     const SourceFact& fact = *one.first;
     HealthFinding each =
-        program_finding(cases, fact.place, one.since, "variable made anew", HealthSeverity::error);
+        program_finding(cases, fact.place, one.since, "variable re-created each step", HealthSeverity::error);
     each.sentence = fact.name + " " + tuple_text(fact.shape) + " is a new variable in each step" +
                     read_text(cases, one.steps) + ": what a step changes is lost with the next.";
     report(found, std::move(each),
@@ -181,7 +181,7 @@ Findings wrong_modes(const HealthCases& cases) {
                  : ": it takes the batch's own mean and variance, so that an example's result depends "
                    "on the others") +
         (disturbed == 0 ? ". In the steps of training that were read no such op runs: the two may be "
-                          "exchanged."
+                          "swapped."
                         : ".");
     report(
         found, std::move(each),
@@ -204,8 +204,7 @@ Findings wrong_modes(const HealthCases& cases) {
         program_finding(cases, fact.place, one.since, "evaluation mode in training", HealthSeverity::warning);
     each.sentence =
         (fact.layer.empty() ? std::string("Batch normalisation") : fact.layer) + place_text(fact.place) +
-        " normalises with its moving statistics on the tape, and these are the ones that it began with, "
-        "a variance of 1" +
+        " uses moving statistics on the tape, and they still have their initial values, a variance of 1" +
         read_text(cases, one.steps) + ": it normalises nothing, though its scale and offset learn.";
     report(found, std::move(each),
            "Call the model with training=True in a step; the moving statistics follow the batches then.");

@@ -37,7 +37,7 @@ Findings wrong_class_axes(const HealthCases& cases) {
                     read_text(cases, one.steps) + ". An example's " + classes + " probabilities add up to " +
                     (least == most ? least : least + " to " + most) + " (step " + std::to_string(one.since) +
                     "), not to 1.";
-    each.cure = "Let it go along the classes: axis=-1, which it does where no axis is given.";
+    each.cure = "Take it over the classes: axis=-1, the default.";
   };
   return findings_of(cases, &StepFacts::axes, "softmax over examples", HealthSeverity::error, 1, key, write);
 }
@@ -117,8 +117,8 @@ Findings variables_twice(const HealthCases& cases) {
         "[variable] * 3 is a list of one variable three times: create each one ([make() for _ in range(3)]). "
         "Layers that share a variable on purpose ask for it once.";
   };
-  return findings_of(cases, &StepFacts::twice, "asked for twice", HealthSeverity::warning, least_steps_told,
-                     key, write);
+  return findings_of(cases, &StepFacts::twice, "same variable listed twice", HealthSeverity::warning,
+                     least_steps_told, key, write);
 }
 
 std::string uphill_text(const HealthCases& cases, std::uint64_t& record) {

@@ -45,14 +45,14 @@ class StepGraph {
   const StepOp* maker(std::uint64_t tensor) const;
   /// The same behind ops that change no number: reshape, cast, identity, …
   const StepOp* maker_of_numbers(std::uint64_t tensor) const;
-  /// It was made of a variable that a gradient was asked for, or is one.
+  /// Whether the tensor is a variable that a gradient was asked for, or was computed from one.
   bool depends(std::uint64_t tensor) const { return depends_.contains(tensor); }
   bool is_source(std::uint64_t tensor) const { return sources_.contains(tensor); }
-  /// What a gradient was asked of is made of the op's results.
+  /// Whether the target of a gradient depends on the op's results.
   bool leads_to_target(const StepOp& op) const;
-  /// And on the way there no weight, and no op of a layer, is met any more.
+  /// Whether, in addition, no weight and no op of a layer lies on the way to that target.
   bool is_behind_weights(const StepOp& op) const;
-  /// What the op made goes, over whatever ops, into one that a tape recorded.
+  /// Whether the op's results reach, through any ops, an op that a tape recorded.
   bool reaches_a_tape(const StepOp& op) const;
   std::vector<std::int64_t> shape(std::uint64_t tensor) const;
   bool is_floating_point(std::uint64_t tensor) const;
@@ -75,7 +75,7 @@ class StepGraph {
   std::unordered_set<std::uint64_t> meets_weight_;  ///< of them, what meets a weight on the way
 };
 
-/// Is of that name, in the engine's own ops or PyTorch's.
+/// Whether it is an op of that name.
 bool is_named(const StepOp& op, std::string_view name);
 
 /// Values of labels and of the first layer's inputs (step_values.cpp).

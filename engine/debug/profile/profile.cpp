@@ -77,7 +77,8 @@ void Profiles::tell_pauses() {
     cells.add({run.end, INT64_MAX});
     idle_ = true;
   }
-  const std::uint64_t waits = recorder_.gate_waits().total();  // one that comes now is told of again
+  // A wait that is added from here on is read again next time.
+  const std::uint64_t waits = recorder_.gate_waits().total();
   for (const GateWait& wait : recorder_.gate_waits().since(waits_seen_))
     index_.pauses().gate[wait.thread].add({clock::nanoseconds(wait.from), clock::nanoseconds(wait.to)});
   waits_seen_ = waits;

@@ -151,7 +151,7 @@ std::string beside_path(Past& past, const GradientPath& path) {
   if (!stops.empty())
     text += " What goes through " + past.name(*past.record(*stops.begin())) +
             (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
-            " is no part of this gradient.";
+            " is not part of this gradient.";
   if (leaves.empty() || path.tensors.empty()) return text;
   for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
     if (external_read.newest < first) break;  // the newest come first

@@ -1,4 +1,4 @@
-// Ops that ran again and again, one behind the other: the loops on a way.
+// Finds loops on the path of a gradient or value: sequences of ops that repeat.
 #pragma once
 
 #include <cstdint>

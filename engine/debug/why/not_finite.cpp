@@ -95,9 +95,9 @@ std::string what_happened(const OpDef& op, const std::vector<double>& x, NotFini
 const char* why_products_are_nan(const Tensor& a, const Places& of_a, const Tensor& b, const Places& of_b) {
   for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k) {
     const double x = element(a, of_a[k]), y = element(b, of_b[k]);
-    if ((x == 0 && std::isinf(y)) || (y == 0 && std::isinf(x))) return "0 times infinity has no value";
+    if ((x == 0 && std::isinf(y)) || (y == 0 && std::isinf(x))) return "0 · ∞ is undefined";
   }
-  return "infinity minus infinity has no value";  // what came in, or what became too large on the way
+  return "∞ − ∞ is undefined";  // what came in, or what became too large on the way
 }
 
 std::string call_text(const RecordView& record, std::span<const Tensor> inputs,

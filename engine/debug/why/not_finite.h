@@ -21,7 +21,7 @@ Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::i
 /// A text of the facts of an op (ops/core/facts.h), with its name and a dtype put in.
 std::string fact_text(const char* text, const OpDef& op, DType dtype);
 
-/// What happened, from the op's facts and its operands at one element: "0 divided by 0 has no value"; empty
+/// What happened, from the op's facts and its operands at one element: "0 / 0 is undefined"; empty
 /// where these say nothing.
 std::string what_happened(const OpDef& op, const std::vector<double>& x, NotFinite kind, DType dtype);
 

@@ -16,7 +16,7 @@ struct OpFacts {
   /// Why these operands give no finite result; nullptr if they are valid. b is used by ops with two operands.
   const char* (*outside)(double a, double b) = nullptr;
   /// Why infinite operands give NaN.
-  const char* of_infinities = "infinity came in, and what is asked of it has no value";
+  const char* of_infinities = "an input is infinite, and the op is undefined there";
   const char* infix = nullptr;  ///< between two operands: " + "
   bool sums = false;            ///< a result is as large as its largest operand unless they cancel
   Activation activation = Activation::none;
@@ -33,7 +33,7 @@ inline constexpr const char* flat_everywhere = "{o} is flat everywhere";
 inline constexpr const char* no_real = "of a negative number there is no real {o}";
 inline const char* quotient(double a, double b) {
   if (b != 0) return nullptr;
-  return a == 0 ? "0 divided by 0 has no value" : "a number divided by 0 is infinite";
+  return a == 0 ? "0 / 0 is undefined" : "a number divided by 0 is infinite";
 }
 inline const char* beyond_one(double a, double) {
   return std::abs(a) > 1 ? "{o} takes numbers from -1 to 1" : nullptr;

@@ -103,8 +103,7 @@ TAPEDECK_OP(add_op, VjpReads::shapes, Form::sum) = binary_row(
       const auto same = [&] { return c.cotangents[0]; };
       return binary_gradients(c, same, same);
     });
-TAPEDECK_FACTS(add_op) = {
-    .of_infinities = "infinity minus infinity has no value", .infix = " + ", .sums = true};
+TAPEDECK_FACTS(add_op) = {.of_infinities = "∞ − ∞ is undefined", .infix = " + ", .sums = true};
 
 TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::numeric>(
     {"subtract",
@@ -115,8 +114,7 @@ TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::n
       return binary_gradients(
           c, [&] { return c.cotangents[0]; }, [&] { return -c.cotangents[0]; });
     });
-TAPEDECK_FACTS(subtract_op) = {
-    .of_infinities = "infinity minus infinity has no value", .infix = " - ", .sums = true};
+TAPEDECK_FACTS(subtract_op) = {.of_infinities = "∞ − ∞ is undefined", .infix = " - ", .sums = true};
 
 TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::numeric>(
     {"multiply",
@@ -128,7 +126,7 @@ TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::n
           c, [&] { return c.cotangents[0] * c.inputs[1]; }, [&] { return c.cotangents[0] * c.inputs[0]; });
     });
 TAPEDECK_FACTS(multiply_op) = {
-    .flat = facts::other_factor, .of_infinities = "0 times infinity has no value", .infix = " · "};
+    .flat = facts::other_factor, .of_infinities = "0 · ∞ is undefined", .infix = " · "};
 
 // divide has its own shape rule and forward function: integers give float64, as Python's `/` does.
 TAPEDECK_OP(divide_op) = binary_row(
@@ -164,7 +162,7 @@ TAPEDECK_OP(divide_op) = binary_row(
     });
 TAPEDECK_FACTS(divide_op) = {.flat = facts::other_factor,
                              .outside = facts::quotient,
-                             .of_infinities = "infinity divided by infinity has no value",
+                             .of_infinities = "∞ / ∞ is undefined",
                              .infix = " / "};
 
 void require_no_zero_divisor(const OpContext& context) {

@@ -72,13 +72,13 @@ struct LockstepDifference {
 };
 
 struct LockstepReport {
-  std::uint32_t ops = 0;              ///< that were compared
-  std::uint32_t statistics_only = 0;  ///< of which the first run's values were not held
-  std::uint64_t held_bytes = 0;       ///< the most
+  std::uint32_t ops = 0;              ///< how many were compared
+  std::uint32_t statistics_only = 0;  ///< of these: compared by statistics, as values were not held
+  std::uint64_t held_bytes = 0;       ///< the largest amount held at a time
   /// The largest difference within the tolerance / the tensor's largest magnitude; 0: all values are equal.
   double largest = 0;
   TensorDifference where;
-  LockstepEvent first, second;  ///< whose; without values
+  LockstepEvent first, second;  ///< the events that `largest` belongs to, without values
   std::size_t output = 0;
   std::optional<LockstepDifference> difference;
 };

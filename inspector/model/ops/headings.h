@@ -23,21 +23,22 @@ struct Heading {
   QString text() const;      ///< "57th step · 34 ops"
 };
 
-/// Which rows there are; RecordsModel notifies its views of changes, and sends no request meanwhile.
+/// Decides which rows the table has. RecordsModel notifies its views of changes, and sends no request
+/// meanwhile.
 class Headings : public QObject {
   Q_OBJECT
  public:
   /// `listing` has what is listed at any moment.
   Headings(Session* session, std::function<Listing()> listing, QObject* parent);
 
-  /// Of the rows that there are.
+  /// The level of the present rows.
   HeadingLevel level() const { return tree_.level(); }
   /// Lays other rows out beside those that there are, in slices; ready() is emitted, perhaps at once, when
   /// they are complete. The present level drops what is being laid out.
   void setLevel(HeadingLevel level);
   /// What is being laid out; else level().
   HeadingLevel nextLevel() const { return coming_ ? coming_->tree.level() : level(); }
-  /// Of what is being laid out, in percent; nullopt: nothing is.
+  /// How much of the next rows is laid out, in percent; nullopt: none are being laid out.
   std::optional<int> progress() const;
   /// After ready(): those rows are the rows from now on; all are others than before.
   void arrive();

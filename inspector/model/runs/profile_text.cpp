@@ -159,12 +159,12 @@ QString profileSentence(const protocol::Profile& profile, const QString& whole, 
                         const std::string& cell, bool of_several_runs) {
   if (profile.run_ns <= 0) return QStringLiteral("No op ran in %1.").arg(whole);
   QString text =
-      QStringLiteral("Python between ops: %1 of %2’s %3")
+      QStringLiteral("Python took %1 of %2’s %3 between ops")
           .arg(shareText(ratio(profile.python_ns, profile.run_ns)), whole, durationText(profile.run_ns));
   if (!profile.gaps.empty() && profile.gaps.front().total_ns * 50 > profile.run_ns) {
     const protocol::ProfileGap& largest = profile.gaps.front();
     const bool most = largest.total_ns * 2 > profile.python_ns;
-    text += (most ? QStringLiteral(", most of it %1 (%2)") : QStringLiteral(", the most %1 (%2)"))
+    text += (most ? QStringLiteral(", most of it %1 (%2)") : QStringLiteral(", the largest part %1 (%2)"))
                 .arg(gapText(largest, name, cell), durationText(largest.total_ns));
   }
   QStringList parts;
@@ -185,7 +185,7 @@ QString profileSentence(const protocol::Profile& profile, const QString& whole, 
   if (profile.steps == 1)
     text += QStringLiteral(" One step, %1.").arg(durationText(profile.step_median_ns));
   else if (profile.steps > 1)
-    text += QStringLiteral(" %1 steps, half of them under %2, the slowest, the %3%4, %5.")
+    text += QStringLiteral(" %1 steps: median %2; slowest %5 (%3%4).")
                 .arg(countText(profile.steps), durationText(profile.step_median_ns))
                 .arg(ordinalText(profile.slowest_step.value_or(0)))
                 .arg(profile.slowest_step.value_or(0) > profile.steps || of_several_runs

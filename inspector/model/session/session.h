@@ -56,8 +56,8 @@ class Session : public QObject {
   /// The branch beside the original, and which of the two the views show: tiles and statistics that they
   /// request are those of the one shown.
   const BranchLook& look() const;
-  /// The same with the small values (previews) of the one shown; empty ones are being fetched:
-  /// previewsChanged follows.
+  /// The tensor with the previews (small values) of the side that is shown. An empty preview is being
+  /// fetched; previewsChanged follows.
   protocol::TensorInfo withShownPreview(protocol::TensorInfo tensor);
   protocol::Record withShownPreviews(protocol::Record record);
 
@@ -106,8 +106,8 @@ class Session : public QObject {
   /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view notifies the
   /// others.
   void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
-  /// The same of what the user's program calls by its name. `variable`: other moments have other values of
-  /// it.
+  /// As pickTensor(), for a tensor that the user's program knows by name. `variable`: it has other values at
+  /// other moments.
   void pickNamed(const tapedeck::protocol::TensorInfo& tensor, bool variable);
   /// As pickTensor(), and this element of it: one index per axis; empty: none.
   void pickElement(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);

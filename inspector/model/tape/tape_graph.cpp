@@ -72,7 +72,7 @@ class Builder {
     for (const Record* at = parentOf(*record); at; at = parentOf(*at)) around_.insert(at->number);
   }
 
-  /// Stands for the ops of the tape before or after the ones that are here.
+  /// Adds a node that represents the ops of the tape before or after the loaded ones.
   void addMore(quint64 count, bool after) {
     if (count == 0) return;
     GraphNode more;

@@ -13,8 +13,8 @@ struct ChipChoice {
   int slot = 0;
 };
 
-/// `cursor`: the cursor's record. `justRan`: the record that finished last, where the gate is stopped before
-/// `cursor`.
+/// The chips at the record `cursor`. `justRan`: the record that finished last, if the gate is stopped before
+/// `cursor`; else nullptr.
 std::vector<TensorChip> tensorChips(const protocol::Record& cursor, const protocol::Record* justRan);
 
 /// Index of the chip to show; -1: none. `sticky`: what the user picked before. `stepped`: `justRan` ran in a

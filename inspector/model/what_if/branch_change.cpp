@@ -50,7 +50,7 @@ QString refusalOf(double number, const QString& text, const std::string& dtype) 
   if (dtype == "bool" && number != 0 && number != 1)
     return QStringLiteral("%1 is neither True nor False").arg(text);
   if (isWhole(dtype) && number != std::trunc(number))
-    return QStringLiteral("%1 is not a whole number, and the tensor is of %2")
+    return QStringLiteral("%1 is not an integer, and the tensor is of %2")
         .arg(text, QString::fromStdString(dtype));
   if (dtype.starts_with("uint") && number < 0)
     return QStringLiteral("%1 is below zero, and the tensor is of %2")
@@ -272,15 +272,15 @@ QString kindWords(ChangeKind kind, const ChangeSubject& subject) {
   const QString tensor = nameOf(subject), op = opWords(subject.op);
   switch (kind) {
     case ChangeKind::value:
-      return QStringLiteral("Another value of %1").arg(tensor);
+      return QStringLiteral("Set %1").arg(tensor);
     case ChangeKind::element:
-      return QStringLiteral("One element of %1").arg(tensor);
+      return QStringLiteral("Set one element of %1").arg(tensor);
     case ChangeKind::attribute:
-      return QStringLiteral("An attribute of %1").arg(op);
+      return QStringLiteral("Set an attribute of %1").arg(op);
     case ChangeKind::skip:
       return QStringLiteral("Skip %1").arg(op);
     case ChangeKind::zero:
-      return QStringLiteral("Zero for the result of %1").arg(op);
+      return QStringLiteral("Set the result of %1 to zero").arg(op);
     case ChangeKind::scale:
       return QStringLiteral("Scale the result of %1").arg(op);
     case ChangeKind::clip:

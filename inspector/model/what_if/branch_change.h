@@ -61,7 +61,7 @@ QList<ChangeKind> changesFor(const ChangeSubject& subject);
 QList<int> resultsFor(const ChangeSubject& subject, ChangeKind kind);
 /// "result 1 (float32 3×2)"
 QString resultWords(const ChangeSubject& subject, int result);
-/// "Another value of W:0", "Skip matmul, op 12"
+/// "Set W:0", "Skip matmul, op 12"
 QString kindWords(ChangeKind kind, const ChangeSubject& subject);
 
 /// Nothing, and what is wrong, where the draft makes no sense.

@@ -58,7 +58,7 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
   layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
   target_->setObjectName(QStringLiteral("breakpointTarget"));
   target_->setToolTip(QStringLiteral(
-      "A name; * matches anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
+      "A name; * matches anything: *pool*\nA new breakpoint is inactive until you enter a name"));
   targetLabel_->setBuddy(target_);
   layout->addRow(targetLabel_, target_);
   condition_->setObjectName(QStringLiteral("breakpointCondition"));

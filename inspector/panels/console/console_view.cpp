@@ -48,8 +48,8 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
   input_->setPlaceholderText(QStringLiteral("Python; Tab completes"));
   input_->setFont(letters);
   line->addWidget(input_, 1);
-  QAction* stop = addKeyedAction(this, QStringLiteral("Stop the code"), {Qt::CTRL | Qt::Key_Period},
-                                 QStringLiteral("End what the console runs"));
+  QAction* stop = addKeyedAction(this, QStringLiteral("Stop"), {Qt::CTRL | Qt::Key_Period},
+                                 QStringLiteral("Interrupt the console's code"));
   stop->setIcon(icon(QStringLiteral("interrupt")));
   stop->setEnabled(false);
   stop_ = new QToolButton(this);

@@ -275,10 +275,10 @@ QList<QAction*> headingActions(OpsTable* table, HeadingChoice* choice) {
   add(QStringLiteral("Go to its heading"), Qt::CTRL | Qt::Key_Up,
       QStringLiteral("Go from an op or a heading to the heading around it"),
       [table] { table->goToHeading(); });
-  add(QStringLiteral("Fold all like it"), Qt::SHIFT | Qt::Key_Left,
+  add(QStringLiteral("Fold all of this kind"), Qt::SHIFT | Qt::Key_Left,
       QStringLiteral("Fold all cells, all steps or all scopes, whichever the heading is of"),
       [table] { table->foldAll(true); });
-  add(QStringLiteral("Unfold all like it"), Qt::SHIFT | Qt::Key_Right,
+  add(QStringLiteral("Unfold all of this kind"), Qt::SHIFT | Qt::Key_Right,
       QStringLiteral("Unfold all cells, all steps or all scopes, whichever the heading is of"),
       [table] { table->foldAll(false); });
   return all;

@@ -46,7 +46,7 @@ void TapeTools::addGroupActions() {
             folding_.chosen.clear();
             emit foldingChanged();
           });
-  connect(add(QStringLiteral("Fold as at first"), {Qt::SHIFT | Qt::Key_U},
+  connect(add(QStringLiteral("Reset folding"), {Qt::SHIFT | Qt::Key_U},
               QStringLiteral("Fold so that the tape fits the panel, and forget which groups you opened")),
           &QAction::triggered, this, [this] {
             folding_.all = false;

@@ -19,7 +19,7 @@ class WhyActions;
 /// asks for its values. Keys, with the focus in it: arrows go from node to node, J and K along the edges,
 /// Enter is a click on the node gone to, Shift and arrows move the plane, + and − zoom, F or 0 fits, Home
 /// goes to the cursor, C follows it, G shows the legend. Long tapes are folded into groups: O or Enter opens
-/// one, U folds it up, Shift+O and Shift+U open all and fold as at first; Ctrl+F searches, N goes to the next
+/// one, U folds it up, Shift+O and Shift+U open all and reset folding; Ctrl+F searches, N goes to the next
 /// hit; A and D highlight ancestors and descendants, I hides the rest; M shows the map.
 class TapeView : public SessionPanel {
   Q_OBJECT

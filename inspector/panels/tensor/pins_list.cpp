@@ -42,7 +42,7 @@ PinsList::PinsList(PinsModel* model, QWidget* parent)
   rows_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   rows_->header()->setSectionResizeMode(cross_column, QHeaderView::ResizeToContents);
   rows_->installEventFilter(this);
-  all_->setToolTip(QStringLiteral("Let the recorder drop all of them again when it needs the memory"));
+  all_->setToolTip(QStringLiteral("Unpin all, so that the recorder may drop them"));
   all_->setAutoDefault(false);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6, 6, 6, 6);

@@ -139,7 +139,7 @@ void TimeView::Private::makeActions() {
       QStringLiteral("Restrict all figures to the time that the track shows"),
       on_track(&TrackCanvas::selectView));
   clear = add(QStringLiteral("Clear the selection"), {Qt::Key_X},
-              QStringLiteral("Make all figures be of the whole run again"),
+              QStringLiteral("Show figures for the whole run again"),
               [this] { model->setSelection(std::nullopt); });
   clear->setEnabled(false);
   add(QStringLiteral("Next op"), {Qt::Key_J}, QStringLiteral("Move the cursor to the next op"),

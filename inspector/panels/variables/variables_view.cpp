@@ -104,7 +104,8 @@ void VariablesView::makeWatches() {
   watch_->setAccessibleName(QStringLiteral("New watch expression"));
   watch_->setToolTip(QStringLiteral(
       "A Python expression, evaluated in the current frame at each stop and after each cell (Ctrl+Shift+E).\n"
-      "It is code: what it changes is changed. Its ops are neither recorded nor stopped."));
+      "It leaves variables, names, lists and layers unchanged, but not files, array contents or objects of\n"
+      "your own classes. Its ops are neither recorded nor stopped."));
   connect(watch_, &QLineEdit::returnPressed, this, [this] {
     watches_.add(watch_->text());
     watch_->clear();
@@ -217,7 +218,7 @@ void VariablesView::makeValueActions() {
                          [this] { watches_.add(focusedTable()->currentExpression()); });
   table_->setMenu(menu);
   menu << addPanelAction(watchTable_, QStringLiteral("Remove the expression"), QKeySequence::Delete,
-                         QStringLiteral("It is evaluated no longer"), [this] {
+                         QStringLiteral("Stop evaluating it"), [this] {
                            QModelIndex index = watchTable_->currentIndex();
                            while (index.parent().isValid()) index = index.parent();
                            if (index.isValid()) watches_.remove(index.row());

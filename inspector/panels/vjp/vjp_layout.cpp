@@ -151,7 +151,7 @@ class Builder {
   void formula() {
     const std::string& source = forward_.vjp_formula;
     if (forward_.kind == protocol::RecordKind::custom) {
-      paragraph(QStringLiteral("A gradient that the notebook's author wrote."), SheetTone::plain);
+      paragraph(QStringLiteral("A custom gradient, defined in the program."), SheetTone::plain);
       return;
     }
     if (source == "none" || source.empty()) {

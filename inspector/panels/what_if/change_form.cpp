@@ -157,12 +157,12 @@ void ChangeForm::showFields() {
                                               : QStringLiteral("Becomes:"));
   numbers_->setToolTip(
       chosen == ChangeKind::value
-          ? QStringLiteral("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
+          ? QStringLiteral("One number for all elements, or one per element: 0  or  [[1, 2], [3, 4]]")
       : chosen == ChangeKind::scale ? QStringLiteral("The result is multiplied by this number")
       : chosen == ChangeKind::clip
           ? QStringLiteral("What is larger than this, or smaller than minus this, is clipped there")
           : QStringLiteral("A number; nan, inf and -inf are allowed, too"));
-  numbers_->setPlaceholderText(chosen == ChangeKind::value ? QStringLiteral("one number, or all of them")
+  numbers_->setPlaceholderText(chosen == ChangeKind::value ? QStringLiteral("one number, or one per element")
                                                            : QString());
   problems_.hideAll();
 }

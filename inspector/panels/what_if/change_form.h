@@ -26,7 +26,7 @@ class ChangeForm : public QWidget {
   /// Nothing was typed yet, so it may be about something else.
   bool untouched() const { return !touched_; }
   void focusFirst();
-  /// "One element of W:0"
+  /// "Set one element of W:0"
   QString kindText() const;
 
  signals:

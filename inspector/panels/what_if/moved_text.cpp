@@ -51,28 +51,28 @@ QString readValues(const protocol::ReadUse& use) {
 QString readLink(const protocol::ReadUse& use) {
   switch (use.link) {
     case protocol::ReadLink::decision:
-      return QStringLiteral("yes: it turned");
+      return QStringLiteral("yes: branch flipped");
     case protocol::ReadLink::same:
-      return QStringLiteral("yes: it was read");
+      return QStringLiteral("yes: value was read");
     case protocol::ReadLink::possible:
       break;
   }
-  return QStringLiteral("perhaps: new since");
+  return QStringLiteral("maybe: appeared later");
 }
 
 QString readSentence(const protocol::ReadUse& use) {
   switch (use.link) {
     case protocol::ReadLink::decision:
       return QStringLiteral(
-          "Python read this truth value, and in the branch it is another: the program would have gone "
+          "Python read this truth value, and it differs in the branch: the program would have gone "
           "another way there");
     case protocol::ReadLink::same:
-      return QStringLiteral("This is what Python read of a value that is another in the branch");
+      return QStringLiteral("This is what Python read of a value that differs in the branch");
     case protocol::ReadLink::possible:
       break;
   }
   return QStringLiteral(
-      "This came up only after Python had read a value that is another in the branch. Python may have "
+      "This came up only after Python had read a value that differs in the branch. Python may have "
       "calculated it from that, or not");
 }
 

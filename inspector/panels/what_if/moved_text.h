@@ -16,7 +16,7 @@ QString shareText(const protocol::Moved& moved);
 QString readSubject(const protocol::ReadUse& use);
 /// "0.0832", where the last op has another: "0.0832 … 0.0791".
 QString readValues(const protocol::ReadUse& use);
-/// Whether it depends on what Python read: "yes: the number read", "perhaps: new since", "turned".
+/// Whether it depends on what Python read: "yes: value was read", "maybe: appeared later".
 QString readLink(const protocol::ReadUse& use);
 /// What that means, a sentence.
 QString readSentence(const protocol::ReadUse& use);

@@ -34,7 +34,7 @@ SetForm::SetForm(Session& session, QWidget* parent)
   subject_->lineEdit()->setPlaceholderText(QStringLiteral("learning_rate"));
   subject_->setInsertPolicy(QComboBox::NoInsert);
   subject_->completer()->setCompletionMode(QCompleter::InlineCompletion);
-  addField(SetField::subject, "setSubject", QStringLiteral("What of them:"), subject_,
+  addField(SetField::subject, "setSubject", QStringLiteral("Change:"), subject_,
            QStringLiteral(
                "An attribute or an input by its name, as learning_rate of gradient_descent and momentum, "
                "step_size of adam; in0, in1 …; out: the results; out0, out1 …: one of them"));

@@ -89,7 +89,7 @@ class TestRunNames : public QObject, SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(time && time->isVisible(), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(time->summary()->text().contains("of cell [3]’s"),
                               qPrintable(time->summary()->text()), patience);
-    QVERIFY2(time->summary()->text().contains(" 3 steps, "), qPrintable(time->summary()->text()));
+    QVERIFY2(time->summary()->text().contains(" 3 steps: "), qPrintable(time->summary()->text()));
     auto* box = window_->findChild<QComboBox*>("timeRuns");
     QTRY_VERIFY2_WITH_TIMEOUT(box->currentText().startsWith("cell [3] ("), qPrintable(box->currentText()),
                               patience);

@@ -1,4 +1,4 @@
-// One finds one's way in a step of a deep network: the sample "What a shortcut is good for" on pictures of
+// One finds one's way in a step of a deep network: the sample "What shortcuts are for" on pictures of
 // noise, with the cell that its last lines ask the reader to run.
 #include <QJsonArray>
 #include <QJsonDocument>

@@ -120,7 +120,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
          "length, size = tf.reduce_sum(tf.square(q)), tf.reduce_sum(tf.square(r))"});
     show("qr", 1);
     openForm();
-    choose("Zero");
+    choose("to zero");
     auto* which = field<QComboBox>("changeResult");
     QTRY_VERIFY(which->isVisible());
     QCOMPARE(which->currentText(), QString("all results"));
@@ -202,7 +202,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
     QTRY_VERIFY(field<QToolButton>("whatIfAdd")->isVisible());
     QTest::mouseClick(field<QToolButton>("whatIfAdd"), Qt::LeftButton);
-    choose("An attribute");
+    choose("Set an attribute");
     QCOMPARE(field<QComboBox>("changeAttribute")->currentData().toString(), QString("seed"));
     QCOMPARE(field<QLineEdit>("changeSetting")->text(), QString("1"));
     field<QLineEdit>("changeSetting")->setFocus();
@@ -230,7 +230,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
          "print(W.numpy().tolist(), v.numpy().tolist())"});
     show("multiply", 0);  // the first value of W
     openForm();
-    choose("One element");
+    choose("Set one element");
     field<QLineEdit>("changeElement")->setFocus();
     typeInForm("0\t");
     typeInForm("10\n");
@@ -265,7 +265,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
                              patience);
     show("multiply", 0);
     openForm();
-    choose("One element");
+    choose("Set one element");
     field<QLineEdit>("changeElement")->setFocus();
     typeInForm("0\t");
     typeInForm("10\n");
@@ -342,7 +342,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     run({network});
     show("matmul", 0);
     openForm();
-    choose("One element");
+    choose("Set one element");
     field<QLineEdit>("changeElement")->setFocus();
     field<QLineEdit>("changeElement")->selectAll();
     typeInForm("0, 7\n");
@@ -357,13 +357,14 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QVERIFY(changes().isEmpty());
     shots(window_.get(), "what-if-wrong");
     // What only the engine knows is reported at the replay.
-    choose("An attribute");
+    choose("Set an attribute");
     field<QLineEdit>("changeSetting")->setFocus();
     field<QLineEdit>("changeSetting")->selectAll();
     typeInForm("maybe\n");
     QCOMPARE(changes().size(), 1);
     replay();
-    QVERIFY2(told("'maybe' is no value for the attribute") && told("of matmul, which takes True or False"),
+    QVERIFY2(told("'maybe' is not a valid value for the attribute") &&
+                 told("of matmul, which takes True or False"),
              qPrintable(whatIf()->sentence()->text()));
     shots(window_.get(), "what-if-refused");
     QVERIFY(strips().isEmpty());
@@ -406,7 +407,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QContextMenuEvent event(QContextMenuEvent::Mouse, last, canvas->mapToGlobal(last));
     QApplication::sendEvent(canvas, &event);
     QTRY_VERIFY(whatIf()->form()->isVisible());
-    QTRY_COMPARE(whatIf()->form()->kindText(), QString("One element of W:0"));
+    QTRY_COMPARE(whatIf()->form()->kindText(), QString("Set one element of W:0"));
     QCOMPARE(field<QLineEdit>("changeElement")->text(), QString("1, 1"));
     // Its key goes into the panel, takes it away, and brings it back.
     if (!whatIf()->isAncestorOf(QApplication::focusWidget()))
@@ -422,7 +423,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     run({network});
     show("matmul", 2);
     openForm();
-    choose("Zero");
+    choose("to zero");
     QTest::mouseClick(field<QPushButton>("changeAdd"), Qt::LeftButton);
     replay();
     QVERIFY2(told("moved"), qPrintable(whatIf()->sentence()->text()));

@@ -188,14 +188,14 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
           return list->topLevelItem(i);
       return static_cast<QTreeWidgetItem*>(nullptr);
     };
-    QTreeWidgetItem* rate = row("perhaps: new since", "line 8");
+    QTreeWidgetItem* rate = row("maybe: appeared later", "line 8");
     QVERIFY(rate);
     QVERIFY2(rate->text(0).contains("of multiply") && rate->text(0).contains("6 ops from op"),
              qPrintable(rate->text(0)));
     QVERIFY2(rate->text(2).contains(QChar(0x2026)), qPrintable(rate->text(2)));  // it changes
     QVERIFY2(rate->toolTip(0).contains("Python may have calculated it from that, or not"),
              qPrintable(rate->toolTip(0)));
-    QVERIFY(row("yes: it turned", "line 9"));
+    QVERIFY(row("yes: branch flipped", "line 9"));
     shots(window_.get(), "what-if-reads");
     // In the low panel of a small window, too, each list has its own room, and a row in it.
     const QTreeWidget* moved = whatIf()->moved();
@@ -208,7 +208,7 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
     QVERIFY2(list->geometry().bottom() < moved->geometry().top(),
              qPrintable(QString("%1, %2").arg(list->geometry().bottom()).arg(moved->geometry().top())));
     // A click goes to the first of them. Other colors made the rows anew.
-    rate = row("perhaps: new since", "line 8");
+    rate = row("maybe: appeared later", "line 8");
     QVERIFY(rate);
     whatIf()->reads()->scrollToItem(rate);
     // The row is wider than the panel.

@@ -97,7 +97,7 @@ class TestCompare : public QObject {
     const ComparedSide left = run(false), right = run(true);
     const FirstDifference found = runs.first(runs.compare(left, right));
     QCOMPARE(found.kind, DifferenceKind::ops);
-    QVERIFY2(contains(found.sentence, "The first difference is what op 3, subtract, cell 3 line 2"),
+    QVERIFY2(contains(found.sentence, "The first difference is an input of op 3, subtract, cell 3 line 2"),
              found.sentence.c_str());
   }
 
@@ -233,7 +233,7 @@ class TestCompare : public QObject {
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::ops);
     QVERIFY2(found.sentence.starts_with(
-                 "The first difference is what op 2, tanh, cell 3 line 3 (on the right op 9), takes: on the "
+                 "The first difference is an input of op 2, tanh, cell 3 line 3 (on the right op 9): on the "
                  "left it comes from op 1, negative, cell 3 line 1; on the right from op 8, square, cell 3 "
                  "line 2."),
              found.sentence.c_str());

@@ -127,8 +127,8 @@ class TestWhatIfChanges : public QObject {
     };
     for (const char* text : {"one", "", "None", "1.5", "[1"})
       QVERIFY2(refusal("axis", text)
-                   .contains(QString("'%1' is no value for the attribute axis of cumsum, which "
-                                     "takes a whole number")
+                   .contains(QString("'%1' is not a valid value for the attribute axis of cumsum, which "
+                                     "takes an integer")
                                  .arg(text)),
                qPrintable(refusal("axis", text)));
     QVERIFY2(refusal("reverse", "true").contains("True or False"), qPrintable(refusal("reverse", "true")));
@@ -143,7 +143,7 @@ class TestWhatIfChanges : public QObject {
     for (const ChangeKind kind : {ChangeKind::element, ChangeKind::value}) {
       PastChange change = element_becomes(words, {0}, 0.5);
       change.kind = kind;
-      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, ");
+      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has dtype string, ");
     }
     for (const DType dtype : {DType::complex64, DType::complex128}) {
       const Tensor z = ops::cast(floats({1, 2}), dtype);

@@ -264,7 +264,7 @@ class TestWhatIfSets : public QObject {
     QCOMPARE(first.item(), 6.0);
     QCOMPARE(world.value(world.make({{"op:reduce_sum", "axis", SetAction::set, "[1]"}}), first), 7.0);
     const std::string refused = world.refusal({"op:reduce_sum", "axis", SetAction::scale, "2"});
-    QVERIFY2(contains(refused, "the attribute axis of reduce_sum (op 1) is no number there"),
+    QVERIFY2(contains(refused, "the attribute axis of reduce_sum (op 1) is not a number there"),
              refused.c_str());
   }
 
@@ -286,7 +286,7 @@ class TestWhatIfSets : public QObject {
          "“momentun”: "
          "gradient_descent has value, gradient, learning_rate and out"},
         {{"op:gradient_descent", "", SetAction::scale, "0.1"}, "no subject"},
-        {{"op:gradient_descent", "learning_rate", SetAction::scale, "a tenth"}, "“a tenth” is no number"},
+        {{"op:gradient_descent", "learning_rate", SetAction::scale, "a tenth"}, "“a tenth” is not a number"},
         {{"op:gradient_descent", "learning_rate", SetAction::clip, "-1"}, "at least 0"},
     };
     for (const auto& one : cases) {

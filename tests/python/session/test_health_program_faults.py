@@ -63,7 +63,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
             with tf.GradientTape() as tape:
                 value = loss(step)
             kept[-1].assign_sub(.1 * tape.gradient(value, kept[-1]))
-        found = self.the("variable made anew")
+        found = self.the("variable re-created each step")
         self.assertIn("w (4, 1) is a new variable in each step", found["sentence"])
 
     def test_a_variable_that_is_never_updated(self):
@@ -163,7 +163,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
         self.train_model(self.model_with_dropout(), False, True)
         found = [each for each in self.findings() if each["rule"] == "training mode in evaluation"]
         self.assertEqual(len(found), 2)
-        self.assertIn("the two may be exchanged", found[0]["sentence"])
+        self.assertIn("the two may be swapped", found[0]["sentence"])
 
     def rate_that_jumps(self, optimizer, times):
         x = np.random.RandomState(0).randn(64, 8).astype(np.float32)

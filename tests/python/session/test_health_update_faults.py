@@ -143,7 +143,7 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
             variables = [*hidden, out]
             for variable, gradient in zip(variables, tape.gradient(loss, variables)):
                 variable.assign_sub(.05 * gradient)
-        found = self.the("asked for twice")
+        found = self.the("same variable listed twice")
         self.assertIn("is asked for hidden (8, 8) 3 times", found["sentence"])
         self.assertIn("a step updates it 3 times with the same gradient", found["sentence"])
 
