@@ -141,9 +141,10 @@ void TestRecords::aGpusTimeIsASignUntilItComes() {
   source.sendStatus();
   QTRY_COMPARE(text(0), QStringLiteral("3.00 ms"));
   QCOMPARE(text(1), QStringLiteral("…"));
-  QVERIFY2(tip(0).contains(
-               "time: 3.00 ms on /gpu:0, started 40.0 µs after the program called it (the call took 12.5 µs)"),
-           qPrintable(tip(0)));
+  QVERIFY2(
+      tip(0).contains(
+          "time: 3.00 ms on /gpu:0, started 40.0 µs after the program called it (the call took 12.5 µs)"),
+      qPrintable(tip(0)));
 }
 
 void TestRecords::fetchesOnlyTheRowsThatAreLookedAt() {
