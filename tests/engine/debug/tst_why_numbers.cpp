@@ -77,6 +77,14 @@ class TestWhyNumbers : public QObject {
     made_of(ops::multiply(two, two), "multiply", "x[0] = 2 and y[0] = 2");
   }
 
+  void numbers_of_records_are_told_as_the_window_shows_them() {
+    Inquiry asked;
+    Tensor sum = floats({1});
+    for (int i = 0; i < 1200; ++i) sum = ops::add(sum, floats({1}));
+    const Because because = asked.ask(Question::contributions, sum);
+    QVERIFY2(contains(because.sentence, "was made by add (op 1,200)"), because.sentence.c_str());
+  }
+
   void equal_contributions_are_told_together() {
     Inquiry asked;
     const Because both = asked.ask(Question::contributions, ops::add(floats({2}), floats({2})));
