@@ -12,6 +12,7 @@
 
 #include "engine/debug/hashed.h"
 #include "engine/debug/why/elements.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 
@@ -116,8 +117,8 @@ class UsesByPlace {
     for (const ReadUse& use : uses_) {
       if (use.link != link || ++count > most_places_named) continue;
       text += (count == 1 ? "" : ", ") + (use.subject.empty() ? "" : use.subject + " of ") + use.op +
-              " (op " + std::to_string(use.record) + (use.line ? ", line " + std::to_string(use.line) : "") +
-              ")";
+              " (op " + protocol::count_text(use.record) +
+              (use.line ? ", line " + std::to_string(use.line) : "") + ")";
     }
     return count > most_places_named
                ? text + " and others in " + counted(count - most_places_named, "more place")

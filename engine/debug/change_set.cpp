@@ -14,6 +14,7 @@
 #include "engine/debug/value_look.h"
 #include "engine/debug/why/elements.h"
 #include "engine/protocol/change_set.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/protocol/record_filter.h"
 
 namespace tapedeck::debug {
@@ -260,7 +261,7 @@ class SetChanger {
       change.setting = static_cast<std::int64_t>(made);
     } else {
       refuse_set("the attribute " + subject_ + " of " + record.name() + " (op " +
-                 std::to_string(record.number) +
+                 protocol::count_text(record.number) +
                  ") is not a number there: it can be set, but not calculated with");
     }
     return change;

@@ -13,6 +13,7 @@
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
 #include "engine/ops/core/ops.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_text.h"
 #include "engine/tape/variable.h"
@@ -87,8 +88,8 @@ std::string unchanged_vjp(const std::vector<std::uint32_t>& changed, const Trace
     if (!trace.read(number, record) || record.head.kind != EventKind::vjp ||
         !std::ranges::binary_search(changed, record.head.forward))
       continue;
-    return " The VJP of " + record.name() + " (op " + std::to_string(number) + ") is still that of op " +
-           std::to_string(record.head.forward) +
+    return " The VJP of " + record.name() + " (op " + protocol::count_text(number) +
+           ") is still that of op " + protocol::count_text(record.head.forward) +
            " as it was, so gradients through it are not those of a program with this change.";
   }
   return {};
@@ -130,7 +131,7 @@ std::string sentence_of(const protocol::Branched& answer, std::size_t moved, con
       sentence += answer.depending == 1 ? ", and it did not move." : ", and none of them moved.";
     else
       sentence += "; " + counted(moved, "result") + " moved, most that of " + answer.moved[0].op + " (op " +
-                  std::to_string(answer.moved[0].record) + "), " + movement_text(answer.moved[0]) + ".";
+                  protocol::count_text(answer.moved[0].record) + "), " + movement_text(answer.moved[0]) + ".";
   }
   if (!failure.empty()) sentence += " " + failure;
   if (answer.depending > most_run)

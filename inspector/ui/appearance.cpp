@@ -34,6 +34,7 @@ QPalette makePalette(QColor window, QColor base, QColor button, QColor text, QCo
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
     palette.setColor(QPalette::Disabled, role, faint);
   palette.setColor(QPalette::Disabled, QPalette::Highlight, button.darker(115));
+  palette.setColor(QPalette::Disabled, QPalette::HighlightedText, text);  // white would vanish on it
   return palette;
 }
 

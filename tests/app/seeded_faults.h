@@ -129,7 +129,8 @@ inline QList<SeededFault> seededFaults() {
        "health",
        4,
        {"^w1 keeps its value in every step, although its gradient",
-        "its update is 0, for the operand \\w+ of \\w+ \\(op \\d+, line 4\\) is 0, a constant from Python"},
+        "its update is 0, for the operand \\w+ of \\w+ \\(op [\\d,]+, line 4\\) is 0, a constant from "
+        "Python"},
        true},
       {"variable assigned from an old copy",
        {"import numpy as np\n"
@@ -148,7 +149,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Ctrl+Shift+F7"},
        "why",
        0,
-       {"was made by subtract \\(op \\d+, line 5\\)",
+       {"was made by subtract \\(op [\\d,]+, line 5\\)",
         "Its operand x is w, as it was 39 assignments before this op"}},
       {"prediction cast to whole numbers in the loss",
        {"import numpy as np\n"
@@ -171,7 +172,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There is no gradient for w:0",
-        "ends at cast \\(op \\d+, line 3\\): its result is not a floating-point tensor, and integers have "
+        "ends at cast \\(op [\\d,]+, line 3\\): its result is not a floating-point tensor, and integers have "
         "no gradient"}},
       {"wrong sign of a regulariser",
        {"import numpy as np\n"
@@ -193,7 +194,7 @@ inline QList<SeededFault> seededFaults() {
         "key Shift+F3", "key Shift+F3", "key Ctrl+Shift+F7"},
        "why",
        0,
-       {"^This element, -57\\.\\d+, was made by subtract \\(op \\d+, line 5\\) of 2 contributions; the "
+       {"^This element, -57\\.\\d+, was made by subtract \\(op [\\d,]+, line 5\\) of 2 contributions; the "
         "largest is y = 57\\.\\d+ \\(99 %"}},
       {"softmax by hand in float16",
        {"import numpy as np\n"
@@ -214,9 +215,10 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"Its forward op is log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
-        "The 0\\.0 in it was made by divide \\(op \\d+, line 4\\): [\\d.]+ / inf",
-        "was born in exp \\(op \\d+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than 65504"},
+       {"Its forward op is log \\(op [\\d,]+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
+        "The 0\\.0 in it was made by divide \\(op [\\d,]+, line 4\\): [\\d.]+ / inf",
+        "was born in exp \\(op [\\d,]+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than "
+        "65504"},
        true},
       {"gradient of a norm at 0",
        {"import numpy as np\n"
@@ -235,7 +237,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"There 0 · ∞ is undefined", "Its forward op is sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
+       {"There 0 · ∞ is undefined", "Its forward op is sqrt \\(op [\\d,]+, line 4\\) with x = 0\\.0"}},
       {"weight not transposed in a square layer",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

@@ -9,6 +9,7 @@
 #include "app/shell/panels/panel_docks.h"
 #include "app/shell/window/command_palette.h"
 #include "app/shell/window/fuzzy_match.h"
+#include "app/shell/window/samples.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -78,6 +79,16 @@ class TestCommandPalette : public QObject {
       QVERIFY2(there, qPrintable(text + " " + key));
     }
     screenshot(window_.get(), "palette");
+  }
+
+  void anEmptyMenuHasNoCommand() {
+    window_ = newWindow();
+    QVERIFY(recentNotebooks().isEmpty());
+    press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(palette()->isVisible());
+    QVERIFY(list()->count() > 20);
+    for (int i = 0; i < list()->count(); ++i)
+      QVERIFY2(!spoken(i).contains("No notebooks yet"), qPrintable(spoken(i)));
   }
 
   void aFewLettersRunACommandAndTheFocusGoesBack() {

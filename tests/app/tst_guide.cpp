@@ -14,6 +14,7 @@
 #include "app/shell/guide/guide_text.h"
 #include "app/shell/guide/guide_window.h"
 #include "app/shell/panels/panel_docks.h"
+#include "app/shell/window/command_palette.h"
 #include "app/shell/window/samples.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
@@ -27,7 +28,13 @@ class TestGuide : public QObject {
   QTemporaryDir folder_;
   std::unique_ptr<MainWindow> window_;
 
-  GuideWindow* guide() const { return window_->findChild<GuideWindow*>(); }
+  GuideWindow* guide() const { return window_->guide(); }
+  static int guides() {
+    const QWidgetList windows = QApplication::topLevelWidgets();
+    return static_cast<int>(std::count_if(windows.begin(), windows.end(), [](QWidget* window) {
+      return qobject_cast<GuideWindow*>(window) != nullptr;
+    }));
+  }
   GuideText* text() const { return guide()->findChild<GuideText*>(); }
   StaticText* page() const { return text()->text()->view(); }
   QLineEdit* field() const { return guide()->findChild<QLineEdit*>("guideSearch"); }
@@ -178,10 +185,41 @@ class TestGuide : public QObject {
       QTRY_COMPARE(window_->panels()->focused(), QString(id));
       QVERIFY(opens());
       QTRY_VERIFY2(isAt(heading), qPrintable(QString::number(text()->verticalScrollBar()->value())));
-      QCOMPARE(window_->findChildren<GuideWindow*>().size(), 1);
+      QCOMPARE(guides(), 1);
       QTest::keyClick(guide(), Qt::Key_Escape);
       QTRY_VERIFY(!guide());
     }
+  }
+
+  void f1InTheNotebookShowsItsPart() {
+    window_->openNotebook(writeNotebook(folder_, "c.ipynb", {"1"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get(), patience));
+    for (const bool editing : {false, true}) {
+      window_->activateWindow();
+      window_->notebook()->setCurrentCell(0, editing);
+      if (!editing) window_->notebook()->setFocus();
+      QVERIFY(opens());
+      QCOMPARE(guide()->windowTitle(), QString("Guide: First steps"));
+      QTRY_VERIFY2(isAt("The notebook"), qPrintable(QString::number(text()->verticalScrollBar()->value())));
+      QTest::keyClick(guide(), Qt::Key_Escape);
+      QTRY_VERIFY(!guide());
+    }
+  }
+
+  void theGuideClosesWithItsWindow() {
+    QVERIFY(opens());
+    // A window manager would keep it above a parent.
+    QVERIFY(guide()->isWindow() && !guide()->parentWidget());
+    QVERIFY(window_->frameGeometry().intersects(guide()->frameGeometry()));
+    QCOMPARE(guides(), 1);
+    window_->close();
+    QTRY_COMPARE(guides(), 0);
+    window_ = newWindow();
+    QVERIFY(opens());
+    window_.reset();
+    QCOMPARE(guides(), 0);
   }
 
   void theQuestionMarkOfAPanelShowsItsPart() {
@@ -211,6 +249,16 @@ class TestGuide : public QObject {
     QVERIFY(openLink("command:help.shortcuts"));
     QTRY_VERIFY(window_->findChild<QDialog*>("keysWindow"));
     delete window_->findChild<QDialog*>("keysWindow");
+    // The palette takes the keyboard, in the window.
+    guide()->activateWindow();
+    guide()->open("first-steps.md");
+    QVERIFY(isSet());
+    QVERIFY(openLink("command:view.palette"));
+    QTRY_VERIFY(window_->isActiveWindow() || !guide()->isActiveWindow());
+    auto* palette = window_->findChild<CommandPalette*>();
+    QTRY_VERIFY(palette && palette->isVisible() && palette->isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QTRY_VERIFY(!palette->isVisible());
     guide()->activateWindow();
     guide()->open("teaching.md");
     QVERIFY(isSet());

@@ -1,7 +1,10 @@
 // When workspaces and panels come by themselves, and what stays where it is then.
+#include <QAbstractButton>
+#include <QScrollBar>
 #include <QToolButton>
 
 #include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "tests/app/workspace_windows.h"
 #include "tests/test_program.h"
@@ -92,6 +95,51 @@ class TestWorkspaceChanges : public QObject, WorkspaceWindows {
     QTRY_VERIFY(seen());
     window->resize(1280, 480);
     QTRY_VERIFY(seen());
+  }
+
+  void thePausedLineIsInSightWhenDebugComes_data() {
+    QTest::addColumn<QSize>("size");
+    QTest::newRow("small") << QSize(1280, 800);
+    QTest::newRow("low") << QSize(1280, 620);
+  }
+  void thePausedLineIsInSightWhenDebugComes() {
+    QFETCH(const QSize, size);
+    const auto window = start(size);
+    auto* card = window->findChild<QAbstractButton*>("open:first_network.ipynb");
+    QVERIFY(card);
+    QTest::mouseClick(card, Qt::LeftButton);
+    QTRY_VERIFY(window->notebook()->isVisible());
+    NotebookView* notebook = window->notebook();
+    constexpr int stop = 21;
+    const auto editor = [&]() -> CodeEditor* {
+      for (CellWidget* cell : notebook->findChildren<CellWidget*>())
+        if (cell->id() == window->document()->cell(1).id) return cell->editor();
+      return nullptr;
+    };
+    // As by a click into the line.
+    notebook->goToLine(window->document()->cell(1).id, stop);
+    QTRY_VERIFY(editor() && editor()->hasFocus());
+    QTest::keyClick(editor(), Qt::Key_F9);
+    QTest::keyClick(editor(), Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
+    QTRY_COMPARE(current(*window), QString("debug"));
+    QTRY_VERIFY(shown(*window, {"tape", "ops", "tensor"}));
+    const auto inSight = [&] {
+      const QRect line(editor()->mapTo(notebook->viewport(), QPoint(0, editor()->yOfLine(stop))),
+                       QSize(10, editor()->lineHeight()));
+      return editor()->markedLine() == stop && notebook->viewport()->rect().contains(line);
+    };
+    settled([&] { return QList<QRect>{notebook->geometry(), notebook->widget()->geometry()}; });
+    QTRY_VERIFY(inSight());
+    screenshot(window.get(), QString("workspace-paused-line-%1").arg(size.height()));
+    // A user who scrolls away while it is paused stays there.
+    QScrollBar* bar = notebook->verticalScrollBar();
+    bar->triggerAction(QAbstractSlider::SliderToMinimum);
+    if (size.height() > 700) return;  // there may be room for all of it
+    QVERIFY(!inSight());
+    window->resize(size.width(), size.height() - 20);
+    settled([&] { return QList<QRect>{notebook->geometry(), notebook->widget()->geometry()}; });
+    QVERIFY(!inSight());
   }
 
   void nothingMovesWhileTheUserTypes() {

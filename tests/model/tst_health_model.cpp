@@ -124,7 +124,7 @@ class TestHealthModel : public QObject {
     model_->setShown(true);
     answer<protocol::GetHealth>(tableOf(10, 4, 0, 4));
     QCOMPARE(asked<protocol::SampleHealth>(), std::size_t{0});
-    QCOMPARE(model_->howSampled(), QString("4 of 10 steps, sampled live · one of every 4 steps, live"));
+    QCOMPARE(model_->howSampled(), QString("4 of 10 steps, sampled live; from now on one of every 4 steps"));
     QVERIFY(!source_.askedFor<protocol::GetHealthFindings>().back().explain);
   }
 

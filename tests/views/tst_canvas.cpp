@@ -2,6 +2,7 @@
 #include <QTest>
 #include <QVBoxLayout>
 
+#include "inspector/ui/appearance.h"
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 #include "tests/test_program.h"
@@ -135,6 +136,12 @@ class CanvasTest : public QObject {
       const double x = luminance(a), y = luminance(b);
       return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
     };
+    // What is chosen, also where it cannot be changed now.
+    for (const QPalette& palette : {lightPalette(), darkPalette()})
+      for (const auto group : {QPalette::Active, QPalette::Inactive, QPalette::Disabled})
+        QVERIFY2(contrast(palette.color(group, QPalette::HighlightedText),
+                          palette.color(group, QPalette::Highlight)) >= 3,
+                 qPrintable(palette.color(group, QPalette::Highlight).name()));
     for (const Theme& theme : {Theme::light(), Theme::darkened()}) {
       QVERIFY(contrast(theme.text, theme.background) >= 7);
       QVERIFY(contrast(theme.faintText, theme.background) >= 4.5);

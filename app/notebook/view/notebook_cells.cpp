@@ -1,5 +1,6 @@
 // The view's cells: made, placed and kept in step with the document.
 #include <QApplication>
+#include <QScopedValueRollback>
 #include <QScrollBar>
 
 #include "app/notebook/view/cell_metrics.h"
@@ -340,7 +341,10 @@ std::pair<int, int> NotebookView::Private::markRange() const {
 
 void NotebookView::Private::showMark() {
   const auto [top, end] = markRange();
-  if (top < end) showRange(top, end, 3 * (end - top));
+  if (top >= end) return;
+  const QScopedValueRollback own(ownScroll, true);
+  showRange(top, end, 3 * (end - top));
+  followsMark = true;
 }
 
 void NotebookView::Private::showCurrent() {

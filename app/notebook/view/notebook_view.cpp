@@ -2,7 +2,9 @@
 
 #include <QApplication>
 #include <QLineEdit>
+#include <QScopedValueRollback>
 #include <QScrollBar>
+#include <QTimer>
 #include <QWheelEvent>
 
 #include "app/notebook/document/script.h"
@@ -36,7 +38,9 @@ NotebookView::NotebookView(Document* document, QWidget* parent)
           [this](const QString& id, CellAction action) { d_->toolTriggered(id, action); });
   connect(d_->toolbar, &CellToolbar::left, this, [this] { d_->setHovered(d_->hovered, false); });
   connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
-    if (!d_->arranging) d_->arrange();
+    if (d_->arranging) return;
+    if (!d_->ownScroll) d_->followsMark = false;
+    d_->arrange();
   });
   new SelectByMouse(this, [this](QPoint point) {
     for (int i = 0; i < d_->column->cells.size(); ++i) {
@@ -262,17 +266,24 @@ void NotebookView::keyPressEvent(QKeyEvent* event) {
 
 void NotebookView::resizeEvent(QResizeEvent* event) {
   // Panels come when a cell stops or draws a curve: the line where it stopped stays visible, else the
-  // current cell.
+  // current cell. On the way the view may be too low for a line, so what was scrolled to counts as seen.
   const int top = verticalScrollBar()->value();
   const int bottom = top + event->oldSize().height();
   const auto [mark, end] = d_->markRange();
-  const bool seen = mark < end && mark >= top && end <= bottom;
+  const bool seen = mark < end && (d_->followsMark || (mark >= top && end <= bottom));
   const CellWidget* cell = d_->widgetAt(d_->current);
   const bool cell_seen = cell != nullptr && cell->y() < bottom && cell->y() + cell->height() > top;
-  QScrollArea::resizeEvent(event);
-  d_->arrange();
+  {
+    const QScopedValueRollback own(d_->ownScroll, true);
+    QScrollArea::resizeEvent(event);
+    d_->arrange();
+  }
   if (seen) {
     d_->showMark();
+    // Once texts have their heights at the new width.
+    QTimer::singleShot(0, this, [this] {
+      if (d_->followsMark) d_->showMark();
+    });
   } else if (cell_seen) {
     d_->showCurrent();
   }

@@ -52,6 +52,8 @@ struct NotebookView::Private {
   QString markedCell;
   int markedLine = 0;
   bool markPending = false;
+  bool followsMark = false;  ///< it was scrolled to, and nothing else has scrolled since
+  bool ownScroll = false;    ///< what scrolls now is showMark, or the view's change of size
   QHash<QString, QList<LineBreakpoint>> breakpoints;
 
   bool arranging = false;

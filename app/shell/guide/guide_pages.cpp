@@ -103,6 +103,7 @@ QString guideOfPanel(const QString& panel) {
       {"compare", "whole-runs.md#are-two-runs-alike-compare-alt8"},
       {"plots", "first-steps.md#curves-histograms-and-images"},
       {"outline", "first-steps.md#the-notebook"},
+      {guide_of_notebook, "first-steps.md#the-notebook"},
   };
   return pages.value(panel, "index.md");
 }

@@ -18,6 +18,9 @@ const QList<GuidePage>& guidePages();
 /// Number of the page in guidePages(); -1: there is none.
 int guidePage(const QString& file);
 
+/// What guideOfPanel() takes for the notebook, which is no panel.
+inline const QString guide_of_notebook = QStringLiteral("notebook");
+
 /// The part of the guide on a panel, by its descriptor's id: "why.md", "whole-runs.md#…"; index.md where it
 /// has no part of its own.
 QString guideOfPanel(const QString& panel);

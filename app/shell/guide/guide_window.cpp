@@ -43,12 +43,17 @@ QString snippet(const QString& text, const QString& words) {
 
 }  // namespace
 
-GuideWindow::GuideWindow(QWidget* parent)
-    : QDialog(parent), field_(new QLineEdit), list_(new QListWidget), text_(new GuideText) {
+GuideWindow::GuideWindow(QWidget* owner)
+    : QDialog(nullptr, Qt::Window),
+      owner_(owner),
+      field_(new QLineEdit),
+      list_(new QListWidget),
+      text_(new GuideText) {
   setObjectName("guideWindow");
   setWindowTitle("Guide");
-  setWindowFlag(Qt::WindowMaximizeButtonHint);
   setAttribute(Qt::WA_DeleteOnClose);
+  setAttribute(Qt::WA_QuitOnClose, false);  // the program ends with the last window that has a notebook
+  owner->installEventFilter(this);
   back_ = inspector::addKeyedAction(this, "◀ Back", {QKeySequence("Alt+Left")}, "Previous page");
   back_->setObjectName("guideBack");
   connect(back_, &QAction::triggered, this, [this] { go(-1); });
@@ -89,10 +94,28 @@ GuideWindow::GuideWindow(QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->addLayout(bar);
   column->addWidget(parts, 1);
-  resize(wanted_size.boundedTo(screen()->availableGeometry().size() * 9 / 10));
+  place();
   listPages();
   updateWay();
   list_->setFocus();
+}
+
+/// In the middle of its owner, as far as the screen has room.
+void GuideWindow::place() {
+  const QRect room = owner_->screen()->availableGeometry();
+  QRect wanted(QPoint(), wanted_size.boundedTo(room.size() * 9 / 10));
+  wanted.moveCenter(owner_->frameGeometry().center());
+  wanted.moveRight(std::min(wanted.right(), room.right()));
+  wanted.moveBottom(std::min(wanted.bottom(), room.bottom()));
+  wanted.moveLeft(std::max(wanted.left(), room.left()));
+  wanted.moveTop(std::max(wanted.top(), room.top()));
+  resize(wanted.size());
+  move(wanted.topLeft());
+}
+
+bool GuideWindow::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == owner_ && event->type() == QEvent::Hide && !event->spontaneous()) close();
+  return QDialog::eventFilter(watched, event);
 }
 
 void GuideWindow::open(const QString& address) {

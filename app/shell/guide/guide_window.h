@@ -1,4 +1,5 @@
-// The guide in a window of its own, which stays open beside the work: pages, search, and the way back.
+// The guide in a window of its own, which stays open beside the work: pages, search, and the way back. It has
+// no parent, because a window manager keeps a window above its parent, and what a link opens there behind it.
 #pragma once
 
 #include <QDialog>
@@ -15,7 +16,8 @@ class GuideText;
 class GuideWindow : public QDialog {
   Q_OBJECT
  public:
-  explicit GuideWindow(QWidget* parent);
+  /// `owner`: the window that it is the guide of; it begins in its middle, and closes when that is hidden.
+  explicit GuideWindow(QWidget* owner);
 
   /// `address`: "why.md", "why.md#heading" or "#heading" of the page that is shown.
   void open(const QString& address);
@@ -26,12 +28,14 @@ class GuideWindow : public QDialog {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Place {
     int page = 0;
     QString anchor;
   };
+  void place();
   void follow(const QString& address);
   void visit(const Place& place, const QString& words = {});
   void listPages();
@@ -40,6 +44,7 @@ class GuideWindow : public QDialog {
   void go(int by);
   void updateWay();
 
+  QWidget* owner_;
   QLineEdit* field_;
   QListWidget* list_;
   GuideText* text_;

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "app/shell/window/fuzzy_match.h"
+#include "app/shell/window/menus.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::app {
@@ -147,6 +148,7 @@ void CommandPalette::addMenu(const QList<QAction*>& actions, const QString& path
                              QList<Command>* list) const {
   for (QAction* action : actions) {
     if (action->isSeparator() || action->text().isEmpty() || !action->isVisible()) continue;
+    if (action->objectName() == QLatin1String(placeholder_action)) continue;
     const QString text = readable(action->text());
     if (QMenu* menu = action->menu()) {
       emit menu->aboutToShow();  // some are filled then

@@ -13,6 +13,7 @@
 #include "app/notebook/document/script.h"
 #include "app/notebook/find/find_bar.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/guide/guide_window.h"
 #include "app/shell/opening/attach_control.h"
 #include "app/shell/opening/closing_question.h"
 #include "app/shell/opening/file_control.h"
@@ -93,6 +94,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
 // The session's last words (its process ends now) must not reach a window that is half gone.
 MainWindow::~MainWindow() {
   delete files_;
+  delete guide_.data();
   for (QObject* sender :
        {static_cast<QObject*>(kernel_), static_cast<QObject*>(session_), static_cast<QObject*>(document_)})
     sender->disconnect(this);

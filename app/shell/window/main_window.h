@@ -3,6 +3,7 @@
 
 #include <QDeadlineTimer>
 #include <QMainWindow>
+#include <QPointer>
 #include <QSet>
 #include <QTimer>
 
@@ -36,6 +37,7 @@ class AttachControl;
 class CommandPalette;
 class FileControl;
 class FindBar;
+class GuideWindow;
 class NotebookView;
 class PanelDocks;
 class PastDialog;
@@ -76,6 +78,7 @@ class MainWindow : public QMainWindow {
   FileControl* files() const { return files_; }
   TraceControl* traces() const { return traces_; }
   PanelDocks* panels() const { return docks_; }
+  GuideWindow* guide() const;  ///< nullptr: it is not open
   Workspaces* workspaces() const { return workspaces_; }
 
  protected:
@@ -161,6 +164,7 @@ class MainWindow : public QMainWindow {
   QLabel* state_ = nullptr;
   PanelDocks* docks_ = nullptr;
   QWidget* focusRing_ = nullptr;
+  QPointer<GuideWindow> guide_;
   TypingWatch* typing_ = nullptr;
   Workspaces* workspaces_ = nullptr;
   WorkspaceMenu* workspaceMenu_ = nullptr;

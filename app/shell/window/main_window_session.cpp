@@ -1,4 +1,5 @@
 // What the window's actions do, and how it follows its session.
+#include <QApplication>
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QLabel>
@@ -73,7 +74,11 @@ void MainWindow::connectActions() {
   on("view.message", [this] { messages_->focusMessage(); });
   on("view.close_message", [this] { messages_->dismissShown(); });
   on("help.start_page", [this] { openWindow(); });
-  on("help.guide", [this] { showGuide(docks_->focused()); });
+  on("help.guide", [this] {
+    const QWidget* focus = QApplication::focusWidget();
+    const bool inNotebook = focus && (focus == notebook_ || notebook_->isAncestorOf(focus));
+    showGuide(inNotebook ? guide_of_notebook : docks_->focused());
+  });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
 }
@@ -317,26 +322,35 @@ void MainWindow::askBudget() {
   if (given) options_->setBudget(static_cast<quint64>(megabytes * 1e6));
 }
 
+GuideWindow* MainWindow::guide() const {
+  return guide_;
+}
+
 void MainWindow::showGuide(const QString& panel) {
-  auto* guide = findChild<GuideWindow*>();
-  if (!guide) {
-    guide = new GuideWindow(this);
-    connect(guide, &GuideWindow::commandWanted, this, [this](const QString& id) {
+  // What a link opens is in this window, or begins there.
+  const auto come = [this] {
+    setWindowState(windowState() & ~Qt::WindowMinimized);
+    raise();
+    activateWindow();
+  };
+  if (!guide_) {
+    guide_ = new GuideWindow(this);
+    connect(guide_, &GuideWindow::commandWanted, this, [this, come](const QString& id) {
       QAction* command = findChild<QAction*>(id);
       if (!command) return;
-      // What it acts on is in this window.
-      activateWindow();
+      come();
       command->isEnabled() ? command->trigger() : tell(command->toolTip());
     });
-    connect(guide, &GuideWindow::sampleWanted, this, [this](const QString& file) {
+    connect(guide_, &GuideWindow::sampleWanted, this, [this, come](const QString& file) {
+      come();
       for (const Sample& sample : samples())
         if (QFileInfo(sample.path).fileName() == file) files_->open(sample.path);
     });
   }
-  guide->open(guideOfPanel(panel));
-  guide->show();
-  guide->raise();
-  guide->activateWindow();
+  guide_->open(guideOfPanel(panel));
+  guide_->show();
+  guide_->raise();
+  guide_->activateWindow();
 }
 
 void MainWindow::showShortcuts() {

@@ -71,7 +71,10 @@ void addRecent(QMenu* menu, const Open& open) {
     for (const QString& path : recentNotebooks())
       recent->addAction(QFileInfo(path).fileName(), recent, [open, path] { open(path); })
           ->setToolTip(inspector::plainTip(path));
-    if (recent->isEmpty()) recent->addAction("No notebooks yet")->setEnabled(false);
+    if (!recent->isEmpty()) return;
+    QAction* none = recent->addAction("No notebooks yet");
+    none->setObjectName(placeholder_action);
+    none->setEnabled(false);
   });
 }
 

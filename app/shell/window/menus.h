@@ -15,6 +15,9 @@ class Actions;
 class PanelDocks;
 class WorkspaceMenu;
 
+/// The name of an entry that only says that a menu has none: it is no command.
+inline constexpr char placeholder_action[] = "placeholder";
+
 /// `questions` are in the menu Why; `open` gets the path of a recent notebook or a sample.
 void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
                  const WorkspaceMenu& workspaces, const QList<QAction*>& questions,

@@ -1,7 +1,8 @@
-// What made this element? Its largest contributions, from op to op backwards. Of a gradient:
-// gradient_parts.cpp.
+// What made this element? Its largest contributions, from op to op backwards; where it is no sum of what went
+// in, its operands. Of a gradient: gradient_parts.cpp.
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/not_finite.h"
@@ -14,6 +15,8 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t most_of_first = 8, most_of_others = 3, most_levels = 8;
+/// Operands and equal contributions that the sentence names.
+constexpr std::size_t most_named = 3;
 
 /// An element of an input, and how much of the result it is.
 struct Part {
@@ -28,6 +31,44 @@ struct Part {
     return std::isfinite(amount) ? std::abs(amount) : 0;
   }
 };
+
+/// The largest first; of equal ones, in the order of the inputs.
+bool comes_first(const Part& a, const Part& b) {
+  if (a.size() != b.size()) return a.size() > b.size();
+  return std::tie(a.input, a.place) < std::tie(b.input, b.place);
+}
+
+struct PartList {
+  std::vector<Part> parts;
+  /// The element is their sum, so that each has a share of it. The factors of a product have none.
+  bool summed = false;
+  bool finite = true;  ///< the amounts are
+  double magnitudes = 0;
+
+  void measure() {
+    for (const Part& part : parts) magnitudes += std::abs(part.amount);
+    finite = std::isfinite(magnitudes);
+  }
+};
+
+/// Derivative times value of all parts is the element where it is a sum of them: of x·y it is twice, of x/y 0
+/// times the element. Where all are 0, there is nothing to share.
+bool add_up_to(const PartList& list, double value, DType dtype) {
+  double sum = 0;
+  for (const Part& part : list.parts) sum += part.amount;
+  const double rounding = dtype == DType::float64 || dtype == DType::float32 ? 1e-4 : 1e-2;
+  return list.magnitudes > 0 && std::abs(sum - value) <= rounding * list.magnitudes;
+}
+
+/// "a, b and c", or "a, b, c and 7 others".
+std::string list_text(const std::vector<std::string>& words, std::size_t others) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() && others == 0 ? " and " : ", ";
+    text += words[i];
+  }
+  return others ? text + " and " + counted(others, "other") : text;
+}
 
 std::string input_name(const RecordView& record, std::size_t input) {
   const auto& names = record.head.op->inputs;
@@ -171,29 +212,20 @@ class Contributions {
     Tensors inputs;
     for (const std::uint64_t id : record->inputs) inputs.push_back(past_.value(id));
     const std::size_t slot = Past::output_of(*record, tensor);
-    std::vector<Part> parts = parts_of(*record, inputs, slot, tensor, place);
+    PartList list = parts_of(*record, inputs, slot, tensor, place);
+    std::vector<Part>& parts = list.parts;
     if (parts.empty()) {
       if (level == 0)
         answer_.sentence += "was made by " + past_.name(*record) + " from inputs without a derivative";
       return false;
     }
-    double sum = 0;
-    for (const Part& part : parts) sum += std::abs(part.amount);
-    const std::size_t count = parts.size();
-    const std::size_t told = std::min(count, level == 0 ? most_of_first : most_of_others);
+    const std::size_t told = std::min(parts.size(), level == 0 ? most_of_first : most_of_others);
     std::partial_sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(told), parts.end(),
-                      [](const Part& a, const Part& b) { return a.size() > b.size(); });
-    for (std::size_t i = 0; i < told; ++i) add(*record, inputs, parts[i], sum);
+                      comes_first);
+    const std::size_t first = answer_.reasons.size();
+    for (std::size_t i = 0; i < told; ++i) add(*record, inputs, list, parts[i]);
     if (level == 0) {
-      const std::string& first = answer_.reasons[0].operands[0];
-      answer_.sentence +=
-          "was made by " + past_.name(*record) + " of " + counted(count, "contribution") + "; ";
-      answer_.sentence +=
-          std::isfinite(sum) ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text +
-                                   " of the sum of magnitudes)"
-                             : (parts[0].finite ? std::string("each of them is finite, together they are not")
-                                                : first + " is the first that is not finite") +
-                                   ", so there are no shares";
+      answer_.sentence += "was made by " + past_.name(*record) + made_of(list, first);
       for (std::size_t k = 0; k < record->inputs.size(); ++k)
         if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
           answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;
@@ -203,39 +235,82 @@ class Contributions {
     return true;
   }
 
-  std::vector<Part> parts_of(const RecordView& record, const Tensors& inputs, std::size_t slot,
-                             std::uint64_t tensor, std::int64_t place) {
+  /// Of the first op's reasons, which begin at `first`: " of 3 contributions; the largest is …", or
+  /// " from x = 2.0 and y = 3.0".
+  std::string made_of(const PartList& list, std::size_t first) const {
+    const std::vector<Part>& parts = list.parts;
+    const auto named = [&](std::size_t count) {
+      std::vector<std::string> words;
+      for (std::size_t i = 0; i < std::min(count, most_named); ++i)
+        words.push_back(answer_.reasons[first + i].operands[0]);
+      return list_text(words, count - words.size());
+    };
+    const std::string contributions = " of " + counted(parts.size(), "contribution") + "; ";
+    if (!list.finite)
+      return contributions +
+             (parts[0].finite ? std::string("each of them is finite, together they are not")
+                              : named(1) + " is the first that is not finite") +
+             ", so there are no shares";
+    if (!list.summed || parts.size() == 1) return " from " + named(parts.size());
+    const auto equal = static_cast<std::size_t>(std::count_if(
+        parts.begin(), parts.end(), [&](const Part& part) { return part.size() == parts[0].size(); }));
+    const std::string share = *answer_.reasons[first].amount_text + " of the sum of magnitudes)";
+    if (equal == 1) return contributions + "the largest is " + named(1) + " (" + share;
+    if (equal == parts.size())
+      return contributions + "they are equally large: " + named(equal) + " (each " + share;
+    return contributions + "the largest are " + named(equal) + " (each " + share;
+  }
+
+  PartList parts_of(const RecordView& record, const Tensors& inputs, std::size_t slot, std::uint64_t tensor,
+                    std::int64_t place) {
     const Output output{slot, past_.value(tensor)};
     const auto places = places_read(elementwise_, record, inputs, output, place);
-    if (record.head.op->form == Form::matmul && places.size() == 2 && places[0] && places[1])
-      return parts_of_matmul(record, inputs, places);
+    PartList list;
+    if (record.head.op->form == Form::matmul && places.size() == 2 && places[0] && places[1]) {
+      list.parts = parts_of_matmul(record, inputs, places);
+      list.summed = true;
+      list.measure();
+      return list;
+    }
     if (record.head.op->vjp && is_floating(output.value.dtype())) try {
         Tensors outputs;
         for (const std::uint64_t id : record.outputs) outputs.push_back(past_.value(id));
-        std::vector<Part> parts = parts_by_vjp(record, inputs, outputs, slot, place, places);
-        if (!parts.empty()) return parts;
+        list.parts = parts_by_vjp(record, inputs, outputs, slot, place, places);
+        list.measure();
+        list.summed = add_up_to(list, element(output.value, place), output.value.dtype());
       } catch (const Error&) {  // a VJP that refuses: factors that are not unique
+        list = {};
       }
-    // Without a slope (comparisons, integers) what was read is all there is to say.
-    std::vector<Part> parts;
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (places[k] && places[k]->size() == 1)
-        parts.push_back({k, places[k]->front(), element(inputs[k], places[k]->front()), {}});
-    return parts;
+    if (!list.summed) add_operands(list, inputs, places);
+    return list;
   }
 
-  void add(const RecordView& record, const Tensors& inputs, const Part& part, double sum) {
+  /// What was read and has no slope, or slope 0: all there is to say of comparisons and integers; the 5 in
+  /// 0·5.
+  static void add_operands(PartList& list, const Tensors& inputs, const std::vector<ReadPlaces>& places) {
+    for (std::size_t k = 0; k < inputs.size() && k < places.size(); ++k)
+      if (places[k] && places[k]->size() == 1 &&
+          std::none_of(list.parts.begin(), list.parts.end(),
+                       [&](const Part& part) { return part.input == k; })) {
+        const double value = element(inputs[k], places[k]->front());
+        list.parts.push_back({k, places[k]->front(), 0, {}, std::isfinite(value)});
+      }
+  }
+
+  void add(const RecordView& record, const Tensors& inputs, const PartList& list, const Part& part) {
     const std::string text = part.text.empty() ? part_text(record, inputs, part) : part.text;
-    const double share = sum > 0 && std::isfinite(sum) ? std::abs(part.amount) / sum : 0;
     protocol::Reason reason =
-        past_.reason(record, "contribution", text + " contributes " + short_number(part.amount) + ".");
+        list.summed
+            ? past_.reason(record, "contribution", text + " contributes " + short_number(part.amount) + ".")
+            : past_.reason(record, "operand", text + " went in.");
     reason.tensor = protocol::if_there(past_.info(record.inputs[part.input]));
     reason.element = protocol::if_there(index_of(inputs[part.input].shape(), part.place));
     reason.operands = {text};
     if (const std::string stale = stale_text(past_, record, record.inputs[part.input]); !stale.empty())
       reason.sentence += " " + input_name(record, part.input) + " is " + stale + ".";
-    reason.value = short_number(part.amount);
-    if (std::isfinite(sum)) {
+    reason.value = list.summed ? short_number(part.amount) : element_text(inputs[part.input], part.place);
+    if (list.finite && list.summed) {
+      const double share = list.magnitudes > 0 ? std::abs(part.amount) / list.magnitudes : 0;
       reason.amount = share;
       reason.amount_text = share_text(share);
     }

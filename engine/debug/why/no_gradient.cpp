@@ -3,6 +3,7 @@
 
 #include "engine/debug/explain.h"
 #include "engine/debug/why/why.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -48,7 +49,7 @@ protocol::Reason told(Past& past, std::uint32_t record, const std::string& op, c
 
 std::string where(const protocol::Reason& reason) {
   std::string text = reason.op;
-  if (reason.record) text += " (op " + std::to_string(*reason.record);
+  if (reason.record) text += " (op " + protocol::count_text(*reason.record);
   if (reason.line) text += (reason.record ? ", line " : " (line ") + std::to_string(reason.line);
   return text + (reason.record || reason.line ? ")" : "");
 }

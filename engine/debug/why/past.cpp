@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/debug/describe.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
@@ -60,7 +61,7 @@ protocol::Reason Past::reason(const RecordView& record, const std::string& role,
 std::string Past::name(const RecordView& record) const {
   const std::uint32_t line = location_of(record.head.location).line;
   std::string text = record.head.kind == EventKind::vjp ? "the VJP of " + record.name() : record.name();
-  text += " (op " + std::to_string(record.number);
+  text += " (op " + protocol::count_text(record.number);
   if (line) text += ", line " + std::to_string(line);
   return text + ")";
 }

@@ -157,7 +157,8 @@ QString Headings::cellName(const protocol::RunGroup& run) const {
                  : id.startsWith(u'/')  ? id.section(u'/', -1)
                  : id.isEmpty()         ? QStringLiteral("code outside of cells")
                                         : QStringLiteral("cell %1").arg(id.left(8));
-  name.replace(0, 1, name.left(1).toUpper());
+  const bool file = id.startsWith(u'/') && !run.execution;  // whose name has its own capitals
+  if (!file) name.replace(0, 1, name.left(1).toUpper());
   return run.of_cell > 1 ? QStringLiteral("%1, run %2").arg(name, countText(run.of_cell)) : name;
 }
 

@@ -211,9 +211,9 @@ QString HealthModel::howSampled() const {
   if (run->gone > 0) text += QStringLiteral("; %1 could not be recomputed").arg(countText(run->gone));
   if (run->cut) text += QStringLiteral("; earlier steps were forgotten");
   if (state_.every == 1)
-    text += QStringLiteral(" · every step, live");
+    text += QStringLiteral("; from now on every step");
   else if (state_.every)
-    text += QStringLiteral(" · one of every %1 steps, live").arg(countText(*state_.every));
+    text += QStringLiteral("; from now on one of every %1 steps").arg(countText(*state_.every));
   return text;
 }
 

@@ -160,7 +160,9 @@ AccessiblePart MemoryChart::accessiblePart(int index) const {
 
 QRectF MemoryChart::plot() const {
   const int line = fontMetrics().height();
-  const int scale = fontMetrics().horizontalAdvance(QStringLiteral("99.9 MB")) + 10;
+  const int scale = std::max(fontMetrics().horizontalAdvance(QStringLiteral("99.9 MB")),
+                             fontMetrics().horizontalAdvance(memoryText(888))) +
+                    10;
   return QRectF(rect()).adjusted(scale, 2 * line + 8, recorderShown_ ? -scale : -10, -line - 4);
 }
 

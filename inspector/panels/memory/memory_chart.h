@@ -29,6 +29,8 @@ class MemoryChart : public QWidget, public AccessibleParts {
   AccessiblePart accessiblePart(int index) const override;
   int currentAccessiblePart() const override;
 
+  QRectF plot() const;  ///< where the curve is: the scale is to its left
+
  public slots:
   void setRecorderShown(bool shown);
   void zoom(double factor, tapedeck::inspector::RecordNumber around);
@@ -49,7 +51,6 @@ class MemoryChart : public QWidget, public AccessibleParts {
   AccessiblePart curvePart(Part part) const;
   std::size_t pieceOf(RecordNumber record) const;
   QString pieceText(std::size_t piece) const;
-  QRectF plot() const;
   QString recorderText(const protocol::MemoryCurve& curve) const;
   void paintRecorder(QPainter& painter, const QRectF& plot) const;
   void paintAreas(QPainter& painter, const QRectF& plot) const;

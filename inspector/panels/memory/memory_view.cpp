@@ -94,9 +94,9 @@ struct MemoryView::Private {
     recompute = addAction(QStringLiteral("Recompute"), Qt::Key_R,
                           QStringLiteral("Show what tf.recompute_grad would save at the peak"), bar);
     recompute->setCheckable(true);
-    spanBegin = addAction(QStringLiteral("["), Qt::Key_BracketLeft,
+    spanBegin = addAction(QStringLiteral("From here"), Qt::Key_BracketLeft,
                           QStringLiteral("Recompute from the cursor's op on"), bar);
-    spanEnd = addAction(QStringLiteral("]"), Qt::Key_BracketRight,
+    spanEnd = addAction(QStringLiteral("Up to here"), Qt::Key_BracketRight,
                         QStringLiteral("Recompute up to the cursor's op"), bar);
     scopes = addAction(QStringLiteral("By scope"), Qt::Key_S,
                        QStringLiteral("Recompute scope by scope, not a span"), bar);

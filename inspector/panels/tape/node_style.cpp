@@ -203,7 +203,7 @@ QString frameTitle(const GraphNode& node) {
 }
 
 QString apartTitle() {
-  return QStringLiteral("After it, on no tape:");
+  return QStringLiteral("Not on a tape:");
 }
 
 QString spokenNode(const GraphNode& node) {

@@ -187,7 +187,9 @@ class Builder {
       tensorRow(symbol.symbol, gradient, tensor, -1, place);
     }
     if (!parts_.vjp)
-      paragraph(QStringLiteral("No playback has reached this op yet: there is no cotangent."),
+      paragraph(parts_.forward && forward_.tape == 0
+                    ? QStringLiteral("No tape recorded this op, so no playback will reach it.")
+                    : QStringLiteral("No playback has reached this op yet: there is no cotangent."),
                 SheetTone::faint);
   }
 
@@ -274,12 +276,14 @@ class Builder {
   void outOf() {
     if (!parts_.vjp) return;
     const bool foreseen = parts_.vjp->state == protocol::RecordState::pending;
+    layout_.results = QRectF(margin, y_, room(), 0);
     heading(foreseen ? QStringLiteral("Will come out") : QStringLiteral("Comes out"));
     if (parts_.problem) paragraph(text(*parts_.problem), SheetTone::faint);
     if (model_.hidesResults()) return hiddenResults();
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
       contributionRows(contribution, place++);
+    layout_.results.setBottom(y_);
   }
 
   /// Which gradients there will be, and no value of them.

@@ -57,6 +57,7 @@ struct VjpLayout {
   std::vector<SheetFormula> formulas;
   std::vector<SheetBar> bars;
   std::vector<SheetRow> rows;
+  QRectF results;  ///< "Will come out" and what stands below it; without height while that is hidden
   std::vector<FormulaSource> unset;  ///< formulas that are shown as text until they are rendered
 };
 

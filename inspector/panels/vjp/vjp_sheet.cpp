@@ -47,6 +47,7 @@ void VjpSheet::layOut() {
   setMinimumHeight(static_cast<int>(layout_.height) + 1);
   updateGeometry();
   update();
+  emit laidOut();
 }
 
 void VjpSheet::setUnset() {

@@ -30,6 +30,7 @@ class VjpSheet : public QWidget {
 
  signals:
   void rowShown(const QRectF& rect);  ///< it should be visible: a row, or a formula
+  void laidOut();                     ///< contents() may be others, or elsewhere
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -46,6 +46,7 @@ VjpView::VjpView(Session& session, const CellNames& cells, QWidget* parent)
   connect(model_, &VjpModel::partsChanged, this, &VjpView::refresh);
   connect(model_, &VjpModel::termsChanged, this, &VjpView::showExplained);
   connect(&cells, &CellNames::changed, this, &VjpView::refresh);
+  connect(sheet_, &VjpSheet::laidOut, this, &VjpView::showRevealed);
   connect(sheet_, &VjpSheet::rowShown, this, [this](const QRectF& rect) {
     const QPointF middle = rect.center();
     scroll_->ensureVisible(static_cast<int>(middle.x()), static_cast<int>(middle.y()), 0,
@@ -168,7 +169,15 @@ void VjpView::refresh() {
       plainTip(parts.forward ? QStringLiteral("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
                              : model_->problem()));
   element_->setEnabled(!parts.contributions.empty());
-  reveal_->setEnabled(model_->hidesResults());
+  const bool hides = model_->hidesResults();
+  const quint64 vjp = parts.vjp ? parts.vjp->number : 0;
+  if (!hides && hiding_ != 0 && hiding_ == vjp && parts.vjp->state == protocol::RecordState::pending) {
+    revealed_ = vjp;
+    shownResults_ = {};
+  }
+  hiding_ = hides ? vjp : 0;
+  reveal_->setEnabled(hides);
+  showRevealed();
 }
 
 void VjpView::goToForward() {
@@ -190,6 +199,18 @@ void VjpView::explainTyped() {
     model_->explain(contribution, *element);
   else if (!wrong.isEmpty())
     QToolTip::showText(element_->mapToGlobal(QPoint(0, element_->height())), plainTip(wrong), element_);
+}
+
+/// What was asked for comes into sight, from its heading on; again when values or formulas that came since
+/// have moved it.
+void VjpView::showRevealed() {
+  const auto& vjp = model_->parts().vjp;
+  const QRectF results = sheet_->contents().results;
+  if (!revealed_ || !vjp || vjp->number != revealed_ || vjp->state != protocol::RecordState::pending) return;
+  if (results.isEmpty() || results == shownResults_) return;
+  shownResults_ = results;
+  scroll_->ensureVisible(0, static_cast<int>(results.bottom()), 0, 4);
+  scroll_->ensureVisible(0, static_cast<int>(results.top()), 0, 4);
 }
 
 /// The terms stand below their contribution: it comes into sight, with them as far as there is room.

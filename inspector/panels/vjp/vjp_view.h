@@ -47,6 +47,7 @@ class VjpView : public Panel {
   void goToVjp();
   void explainTyped();
   void showExplained();
+  void showRevealed();
   QString headerText() const;
   QString placeText() const;
 
@@ -58,6 +59,9 @@ class VjpView : public Panel {
   QPushButton* header_;
   QLineEdit* element_;
   QAction* reveal_ = nullptr;
+  /// VJPs at the gate: whose results are hidden, and whose were revealed last; 0: none.
+  quint64 hiding_ = 0, revealed_ = 0;
+  QRectF shownResults_;  ///< where they were when they were scrolled to
 };
 
 }  // namespace tapedeck::inspector

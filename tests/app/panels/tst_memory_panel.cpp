@@ -2,6 +2,7 @@
 // shows the peak, and leads to the line.
 #include <QLabel>
 #include <QRegularExpression>
+#include <QToolButton>
 #include <QTreeWidget>
 
 #include "app/shell/panels/workspaces.h"
@@ -216,6 +217,11 @@ class TestMemoryPanel : public QObject, SampleWindow {
     const auto* text = memory()->findChild<QLabel*>("memorySavingsText");
     QVERIFY2(text->text().startsWith("recompute_grad around block would save "), qPrintable(text->text()));
     shots(window_.get(), "memory-recompute");
+    // Buttons have words, and the scale has room for what it says of a few bytes, too.
+    for (const auto* button : memory()->findChildren<QToolButton*>())
+      QVERIFY2(button->text().isEmpty() || button->text()[0].isLetter(), qPrintable(button->text()));
+    const auto* chart = memory()->findChild<inspector::MemoryChart*>();
+    QVERIFY(chart->plot().left() > chart->fontMetrics().horizontalAdvance(inspector::memoryText(888)));
     // A span by its keys.
     session().setCursor(2);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_BracketLeft);

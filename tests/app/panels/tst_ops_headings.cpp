@@ -9,6 +9,7 @@
 #include "inspector/panels/ops/headings_view.h"
 #include "tests/app/panels/reader.h"
 #include "tests/app/sample_window.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -95,6 +96,17 @@ class TestOpsHeadings : public QObject, private SampleWindow {
   void cleanup() {
     window_.reset();
     QSettings().clear();
+  }
+
+  void aFilesNameStaysAsItIs() {
+    test::write(folder_.filePath("train.py"), "import tapedeck as tf\nx = tf.ones([2]) * 2.\ny = x + 1.\n");
+    window_ = newWindow();
+    window_->openNotebook(folder_.filePath("train.py"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->notebook()->isVisible(), patience);
+    click(0);
+    runByKey(0);
+    showAllRecords();
+    QTRY_COMPARE_WITH_TIMEOUT(names(), QStringList("train.py"), patience);
   }
 
   void groupByCellRunAndStepAndFoldByMouseAndKeys() {

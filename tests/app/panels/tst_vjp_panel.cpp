@@ -106,6 +106,14 @@ class TestVjpPanel : public QObject {
     panel()->sheet()->setFocus();
     press(Qt::Key_G, Qt::AltModifier);
     QTRY_VERIFY(!panel()->model()->hidesResults());
+    QTRY_VERIFY(resultsAreInSight());
+  }
+  /// What will come out, from its heading on, as far as there is room.
+  bool resultsAreInSight() {
+    const QRectF results = panel()->sheet()->contents().results;
+    const QRectF seen = panel()->sheet()->visibleRegion().boundingRect();
+    return !results.isEmpty() && seen.top() <= results.top() && results.top() < seen.bottom() &&
+           (results.bottom() <= seen.bottom() + 1 || results.height() + 16 > seen.height());
   }
   const SheetRow* contribution(int place) {
     for (const SheetRow& row : panel()->sheet()->contents().rows)
@@ -164,6 +172,43 @@ class TestVjpPanel : public QObject {
     QTest::mouseClick(panel()->header(), Qt::LeftButton);
     QCOMPARE(session().cursor(), panel()->model()->parts().forward.value().number);
     QCOMPARE(session().cachedRecord(session().cursor())->kind, protocol::RecordKind::op);
+  }
+
+  /// Of an op without a VJP, whether one may come.
+  void anOpThatNoTapeRecordedWaitsForNoPlayback() {
+    show();
+    window_->openNotebook(writeNotebook(
+        folder_, "tapes.ipynb",
+        {"import tapedeck as tf\nx = tf.Variable(3.)\nwith tf.GradientTape() as tape:\n    y = x * x\n"
+         "g = tape.gradient(y, x)\nz = tf.sqrt(y)\nwith tf.GradientTape() as other:\n    w = tf.exp(x)"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    clickInto("import");
+    stepToVjp("multiply");
+    QTRY_VERIFY(panel()->isVisible());
+    showResults();
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+    auto* slider = window_->findChild<QSlider*>("cursorSlider");
+    QVERIFY(slider);
+    slider->setFocus();
+    press(Qt::Key_End);
+    const auto goBackTo = [&](const std::string& op) {
+      const auto isThere = [&] {
+        const auto* record = session().cachedRecord(session().cursor());
+        return record && record->op == op;
+      };
+      for (int i = 0; i < 20 && !isThere(); ++i) {
+        press(Qt::Key_Left);
+        QTRY_VERIFY(session().cachedRecord(session().cursor()));
+      }
+      QVERIFY(isThere());
+    };
+    QTRY_VERIFY(session().cachedRecord(session().cursor()));
+    goBackTo("exp");
+    QTRY_VERIFY(saysInSheet("No playback has reached this op yet"));
+    goBackTo("sqrt");
+    QTRY_VERIFY(saysInSheet("No tape recorded this op, so no playback will reach it."));
+    QVERIFY(!saysInSheet("No playback has reached this op yet"));
   }
 
   void formulasAreSetChosenAndCopiedAsTex() {

@@ -87,8 +87,11 @@ class TestWhyNotFinite : public QObject {
     const Tensor none = ops::divide(floats({0, 4}), floats({0, 2}));
     expect_sentence(asked.ask(Question::contributions, none, {0}),
                     "each of them is finite, together they are not");
-    // An element that is a number has shares, whatever stands beside it.
-    expect_sentence(asked.ask(Question::contributions, product, {0}), "50 % of the sum of magnitudes");
+    // An element that is a number is told as one, whatever stands beside it.
+    expect_sentence(asked.ask(Question::contributions, product, {0}), "from x[0] = 2.0 and y[0] = 3.0.");
+    const Tensor sum = ops::add(floats({2, no_number}), floats({6, 5}));
+    expect_sentence(asked.ask(Question::contributions, sum, {0}),
+                    "the largest is y[0] = 6.0 (75 % of the sum of magnitudes).");
 
     const Tensor w = floats({1, 0, 0, 1}, {2, 2}), x = floats({1, 1, no_bound, 1, 3, 1}, {3, 2});
     const Tensor gradient = gradients_at({w}, [&] {

@@ -56,6 +56,50 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(asked.ask(Question::contributions, turned, {1, 0}).reasons[0].value, std::string("-10"));
   }
 
+  void factors_are_not_summands() {
+    Inquiry asked;
+    const auto made_of = [&](const Tensor& result, const std::string& op, const std::string& operands) {
+      const Because because = asked.ask(Question::contributions, result);
+      QVERIFY2(contains(because.sentence, "was made by " + op + " (op "), because.sentence.c_str());
+      QVERIFY2(because.sentence.ends_with(" from " + operands + "."), because.sentence.c_str());
+      for (const Reason& reason : because.reasons) {
+        if (reason.op != op) continue;
+        QCOMPARE(reason.role, std::string("operand"));
+        QVERIFY2(!reason.amount && !reason.amount_text, reason.sentence.c_str());
+      }
+    };
+    made_of(ops::multiply(floats({2}), floats({1})), "multiply", "x[0] = 2.0 and y[0] = 1.0");
+    made_of(ops::divide(floats({6}), floats({3})), "divide", "x[0] = 6.0 and y[0] = 3.0");
+    made_of(ops::multiply(floats({0}), floats({5})), "multiply", "x[0] = 0.0 and y[0] = 5.0");
+    made_of(ops::exp(floats({0})), "exp", "x[0] = 0.0");
+    // Of integers 2·2 is 2 + 2, too.
+    const Tensor two = Tensor::from_values<std::int64_t>(std::vector<std::int64_t>{2}, {1});
+    made_of(ops::multiply(two, two), "multiply", "x[0] = 2 and y[0] = 2");
+  }
+
+  void numbers_of_records_are_told_as_the_window_shows_them() {
+    Inquiry asked;
+    Tensor sum = floats({1});
+    for (int i = 0; i < 1200; ++i) sum = ops::add(sum, floats({1}));
+    const Because because = asked.ask(Question::contributions, sum);
+    QVERIFY2(contains(because.sentence, "was made by add (op 1,200)"), because.sentence.c_str());
+  }
+
+  void equal_contributions_are_told_together() {
+    Inquiry asked;
+    const Because both = asked.ask(Question::contributions, ops::add(floats({2}), floats({2})));
+    QVERIFY2(contains(both.sentence,
+                      "of 2 contributions; they are equally large: x[0] = 2.0 and y[0] = 2.0 (each 50 %"),
+             both.sentence.c_str());
+    const Because three =
+        asked.ask(Question::contributions, ops::reduce_sum(floats({4, 1, -4}), std::vector<std::int64_t>{0}));
+    QVERIFY2(contains(three.sentence,
+                      "the largest are input_tensor[0] = 4.0 and input_tensor[2] = -4.0 (each 44 %"),
+             three.sentence.c_str());
+    const Because one = asked.ask(Question::contributions, ops::add(floats({3}), floats({1})));
+    QVERIFY2(contains(one.sentence, "the largest is x[0] = 3.0 (75 %"), one.sentence.c_str());
+  }
+
   void an_operand_that_is_an_old_value_of_a_variable_is_told() {
     Inquiry asked;
     Variable w(floats({5, 1}), "w");

@@ -30,7 +30,7 @@ class NoGradient(unittest.TestCase):
             return tf.cast(place, tf.float32) * 2.
 
         text = self.explain(f)
-        self.assertRegex(text, r"ends at argmax \(op \d+, line \d+ of test_explain.py: `place = tf.argmax\(x\)`\): this op")
+        self.assertRegex(text, r"ends at argmax \(op [\d,]+, line \d+ of test_explain.py: `place = tf.argmax\(x\)`\): this op")
 
     def test_names_stop_gradient(self):
         text = self.explain(lambda x: tf.exp(tf.stop_gradient(x * 3.)))
@@ -84,9 +84,9 @@ class NoGradient(unittest.TestCase):
             return tf.constant(values) * 3.
 
         text = self.explain(f)
-        self.assertRegex(text, r"NumPy read the result of multiply \(op \d+\), which was made of x, "
+        self.assertRegex(text, r"NumPy read the result of multiply \(op [\d,]+\), which was made of x, "
                                r"line \d+ of test_explain.py: `values = doubled.numpy\(\)`")
-        self.assertRegex(text, r"a constant \[2. 4.\], which enters at multiply \(op \d+, line \d+ of test_explain.py: `return")
+        self.assertRegex(text, r"a constant \[2. 4.\], which enters at multiply \(op [\d,]+, line \d+ of test_explain.py: `return")
         for read in (lambda x: tf.constant(float(x[0])), lambda x: tf.constant(np.exp(x)), lambda x: tf.constant(int(x[1])),
                      lambda x: tf.constant(np.asarray(x)), lambda x: tf.constant(memoryview(x).tolist()),
                      lambda x: tf.constant(np.from_dlpack(x))):
@@ -147,7 +147,7 @@ class NoGradient(unittest.TestCase):
             y = first_only(other, x) * 2.
         self.assertIsNone(tape.gradient(y, x))
         self.assertIsNotNone(tape.gradient(y, other))
-        self.assertRegex(tf.explain_no_gradient(y, x), r"ends at first_only \(op \d+, line \d+ .*its gradient function returned None")
+        self.assertRegex(tf.explain_no_gradient(y, x), r"ends at first_only \(op [\d,]+, line \d+ .*its gradient function returned None")
         self.assertNotIn("returned None", tf.explain_no_gradient(y, other))
 
     def test_names_the_function_that_captured_it(self):
@@ -160,7 +160,7 @@ class NoGradient(unittest.TestCase):
             tape.watch([x, z])
             y = f(z)
         self.assertIsNone(tape.gradient(y, x))
-        self.assertRegex(tf.explain_no_gradient(y, x), r"ends at f \(op \d+, .*uses it without taking it as an argument")
+        self.assertRegex(tf.explain_no_gradient(y, x), r"ends at f \(op [\d,]+, .*uses it without taking it as an argument")
 
     def test_names_every_end_of_several_paths(self):
         text = self.explain(lambda x: tf.stop_gradient(x) * tf.cast(tf.argmax(x), tf.float32) * tf.cast(tf.cast(x, tf.int32), tf.float32))

@@ -121,7 +121,7 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
             w.assign_sub(.1 * clipped)
         Line().train(update)
         found = self.the("no learning")
-        self.assertRegex(found["sentence"], r"At step 1 its update is 0, for the operand \w+ of \w+ \(op \d+, line \d+\) is 0, "
+        self.assertRegex(found["sentence"], r"At step 1 its update is 0, for the operand \w+ of \w+ \(op [\d,]+, line \d+\) is 0, "
                                             "a constant from Python")
 
     def test_a_learning_rate_of_zero(self):

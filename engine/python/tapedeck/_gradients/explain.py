@@ -62,7 +62,7 @@ def _end_of_path(what, step):
 def _independent(what, found):
     lines = []
     for step in found["left"]:
-        of = f"the result of {step['op']} (op {step['record']}), which was made of {what}" if step["record"] else what
+        of = f"the result of {step['op']} (op {step['record']:,}), which was made of {what}" if step["record"] else what
         lines.append(f"The path from {what} to y ends where Python or NumPy read {of}{_place(step)}: what comes back is a constant.")
     made_of = "; ".join(leaf["text"] + (f", which enters at {_op(leaf)}" if leaf["record"] else "") for leaf in found["leaves"])
     lines.append(f"y does not depend on {what} by any recorded op" + (f"; it was made of {made_of}." if made_of else "."))
@@ -72,7 +72,7 @@ def _independent(what, found):
 
 
 def _op(step):
-    return f"{step['op']} (op {step['record']}{_place(step)})"
+    return f"{step['op']} (op {step['record']:,}{_place(step)})"
 
 
 def _place(step):
