@@ -246,8 +246,10 @@ class TestGuidePictures : public QObject, GuidePictureWindow {
     QTRY_VERIFY2_WITH_TIMEOUT(findings().contains("relu after W1: 100 % of its 16 units are dead") &&
                                   findings().contains("relu is flat below zero"),
                               qPrintable(findings()), patience);
-    QTRY_VERIFY2_WITH_TIMEOUT(health->sampling()->text().contains("of 200 steps, recomputed"),
-                              qPrintable(health->sampling()->text()), patience);
+    // How many of them were sampled live depends on how busy the machine is.
+    const auto sampled = [&] { return health->sampling()->text(); };
+    QTRY_VERIFY2_WITH_TIMEOUT(sampled().contains("of 200 steps") && sampled().contains("recomputed"),
+                              qPrintable(sampled()), patience);
     savePanel("whole-runs-health.png", health, {widest_panel, 480});
     window_.reset();
 
