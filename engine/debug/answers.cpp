@@ -295,7 +295,8 @@ protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& 
 }
 
 protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
-  if (!recorder_.recording() && request.command != GateCommand::run)
+  const bool stops = request.command != GateCommand::run && request.command != GateCommand::end;
+  if (!recorder_.recording() && stops)
     return protocol::Failure{"The recording is off: ops do not pass the gate, so nothing can stop there.",
                              "bad_request"};
   recorder_.gate().command(request.command);

@@ -146,10 +146,11 @@ enum class GateCommand : std::uint8_t {
   pause,      ///< stop before the next op
   step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients
   step_line,  ///< stop before another source line, where the host reports lines; else before its first op
-  step_out    ///< stop after the playback or custom gradient that it is in
+  step_out,   ///< stop after the playback or custom gradient that it is in
+  end         ///< the process is being ended: what waits is abandoned, and nothing stops any more
 };
 constexpr auto names(GateCommand) {
-  return std::array<std::string_view, 5>{"run", "pause", "step_op", "step_line", "step_out"};
+  return std::array<std::string_view, 6>{"run", "pause", "step_op", "step_line", "step_out", "end"};
 }
 /// Answer: Status.
 struct SetGate {

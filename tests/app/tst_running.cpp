@@ -9,6 +9,8 @@
 #include <QToolTip>
 
 #include "app/control/interrupt_watch.h"
+#include "app/control/notebook_breakpoints.h"
+#include "app/kernel/process/reaper.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/shell/opening/file_control.h"
@@ -275,6 +277,64 @@ class TestRunning : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(outputText(*window_, 0), QString("1\n"), patience);
     QVERIFY(waitFor(1, CellState::done));
     QCOMPARE(window_->document()->cell(1).executionCount, 2);
+  }
+
+  void aStoppedProgramEndsWhereItStands_data() {
+    QTest::addColumn<QString>("how");
+    for (const char* how : {"restart", "restart and run all", "close", "window destroyed"})
+      QTest::newRow(how) << QString(how);
+  }
+  /// Paused before a loop: its session is ended, and none of its rounds runs.
+  void aStoppedProgramEndsWhereItStands() {
+    QFETCH(QString, how);
+    const QString name = QString(how).replace(' ', '-');
+    const QString lines = folder_.filePath(name + ".lines"), tidied = folder_.filePath(name + ".tidied");
+    open({QString("open('%1.lines', 'a').close()\ntry:\n    for i in range(1000):\n"
+                  "        with open('%1.lines', 'a') as file: file.write('round\\n')\n    print('end')\n"
+                  "finally:\n    open('%1.tidied', 'w').close()")
+              .arg(name)},
+         name + ".ipynb");
+    press(Qt::Key_Return);  // into the cell
+    press(Qt::Key_Home, Qt::ControlModifier);
+    for (int i = 0; i < 2; ++i) press(Qt::Key_Down);
+    press(Qt::Key_F9);
+    for (int i = 0; i < 4; ++i) press(Qt::Key_Down);
+    press(Qt::Key_F9);  // what tidies up does not stop there while the session ends
+    QCOMPARE(window_->breakpoints()->all().size(), 2);
+    press(Qt::Key_F5);
+    const auto standsBeforeTheLoop = [this] {
+      return isStopped(*window_) && window_->session()->status().line == 3;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(standsBeforeTheLoop(), patience);
+    const auto rounds = [&lines] {
+      QFile file(lines);
+      return file.open(QIODevice::ReadOnly) ? file.readAll().count('\n') : -1;
+    };
+    QCOMPARE(rounds(), 0);
+    const qint64 process = window_->kernel()->processId();
+    if (how.startsWith("restart")) {
+      const Answer go("restartSession");
+      press(Qt::Key_R, how == "restart" ? control_shift : control_alt | Qt::ShiftModifier);
+      QVERIFY2(go.question.startsWith("Cell [1] is running. A restart ends it"), qPrintable(go.question));
+      QTRY_VERIFY_WITH_TIMEOUT(window_->session()->live() && window_->kernel()->processId() != process,
+                               patience);
+      if (how == "restart") {
+        QCOMPARE(state(0), CellState::killed);
+        QVERIFY2(!outputText(*window_, 0).contains("KeyboardInterrupt"), qPrintable(outputText(*window_, 0)));
+      } else {
+        QTRY_VERIFY_WITH_TIMEOUT(standsBeforeTheLoop(), patience);
+      }
+    } else if (how == "close") {
+      const Answer end("endSession");
+      press(Qt::Key_W, Qt::ControlModifier);
+      QTRY_VERIFY_WITH_TIMEOUT(window_->kernel()->state() == KernelState::stopped, patience);
+    } else {
+      window_.reset();
+      QTRY_COMPARE_WITH_TIMEOUT(Reaper::instance().left(), 0, patience);
+    }
+    QCOMPARE(rounds(), 0);
+    QVERIFY(QFile::exists(tidied));
+    if (window_) QVERIFY(!outputText(*window_, 0).contains("end\n"));
   }
 
   void closingAsksWhileACellRuns() {

@@ -63,11 +63,12 @@ class TestSessionEnd : public QObject {
   QTemporaryDir runtime_;
   std::unique_ptr<Probe> open_at_the_end_;
 
-  /// A session process that does not end when it is asked to, nor when it is terminated.
+  /// A session process that does not end when it is asked to, nor when it is interrupted or terminated.
   static qint64 startStubborn(Probe& probe) {
     if (!startAndWait(probe)) return 0;
     probe.session.execute("a",
                           "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                          "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
                           "print('stubborn', flush=True)\nwhile True: time.sleep(0.01)");
     (void)waitFor([&] { return probe.printed("a").contains("stubborn"); }, generous);
     return probe.session.processId();

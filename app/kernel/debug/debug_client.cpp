@@ -17,7 +17,7 @@ DebugClient::DebugClient(QObject* parent) : Source(parent), mailbox_(std::make_s
 
 DebugClient::~DebugClient() {
   mailbox_->close();
-  Reaper::instance().reap(std::move(thread_));
+  if (thread_) Reaper::instance().reap(std::move(thread_));
 }
 
 void DebugClient::open(const QByteArray& endpoint, const QByteArray& key) {
@@ -32,6 +32,24 @@ void DebugClient::close() {
   ++connection_;
   thread_->post([worker = worker_] { worker->close(); });
   setConnected(false);
+}
+
+void DebugClient::sendEnd() {
+  thread_->post([worker = worker_, id = ++lastRequest_] {
+    worker->send(id, protocol::SetGate{protocol::GateCommand::end});
+  });
+}
+
+void DebugClient::leaveToEnd() {
+  sendEnd();
+  ++connection_;
+  setConnected(false);
+}
+
+std::unique_ptr<SocketThread> DebugClient::releaseToEnd() {
+  sendEnd();
+  mailbox_->close();
+  return std::move(thread_);
 }
 
 void DebugClient::setSilenceLimit(std::chrono::milliseconds limit) {

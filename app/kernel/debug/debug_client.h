@@ -22,6 +22,12 @@ class DebugClient : public inspector::Source {
   /// Connects to the server at `endpoint`, as soon as there is one; drops an earlier connection.
   void open(const QByteArray& endpoint, const QByteArray& key);
   void close();
+  /// Before the process is ended: tells its gate so, and reports nothing more. The connection stays until
+  /// close() or open(), for a server without a client lets a stopped program run on.
+  void leaveToEnd();
+  /// The same for an object that is destroyed before the process has ended: the connection lives as long as
+  /// the thread that this returns. Nothing else may be called after it.
+  std::unique_ptr<SocketThread> releaseToEnd();
   /// How long the server may say nothing before it counts as gone; 20 s by default.
   void setSilenceLimit(std::chrono::milliseconds limit);
 
@@ -34,6 +40,7 @@ class DebugClient : public inspector::Source {
   void take(protocol::IncomingReply incoming);
   bool forget(quint64 request);  ///< false: it is not pending
   void failPending();
+  void sendEnd();
 
   std::shared_ptr<Mailbox> mailbox_;
   std::shared_ptr<DebugWorker> worker_;

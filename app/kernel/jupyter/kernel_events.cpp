@@ -72,6 +72,8 @@ void KernelSession::Private::take(events::Timed& event) {
 }
 
 void KernelSession::Private::take(events::Output& event) {
+  // By this interrupt the process was ended: the cell says so.
+  if (endsOnRequest() && stringAt(event.output, "ename") == "KeyboardInterrupt") return;
   emit q->outputReceived(text(event.cell), event.output);
 }
 
@@ -93,7 +95,10 @@ void KernelSession::Private::take(events::Finished& event) {
   if (event.status != "aborted" || unfinished == 0) begun = interruptOnBegin = false;
   const QPointer<KernelSession> alive(q);
   showWorking();
-  if (alive) emit alive->executionFinished(text(event.cell), text(event.status), event.count);
+  if (!alive) return;
+  const bool wasEnded = event.status == "error" && endsOnRequest();
+  emit alive->executionFinished(text(event.cell), wasEnded ? QStringLiteral("ended") : text(event.status),
+                                event.count);
 }
 
 void KernelSession::Private::take(events::ExitAsked&) {

@@ -67,13 +67,17 @@ KernelSession::Private::Private(KernelSession* session)
 KernelSession::Private::~Private() {
   finder.cancel();
   mailbox->close();
+  const bool runs = begun || busyForOthers;
   if (process) {
     process->disconnect(q);
     if (ready) post([](JupyterWorker& jupyter) { jupyter.requestShutdown(false); });
   }
-  // A busy session can't hear the request: its grace would be lost time.
-  Reaper::instance().reap(std::move(process), std::move(thread), std::move(runtime),
-                          state == KernelState::idle ? graceMs : 0);
+  auto debugThread = debug.releaseToEnd();
+  if (runs && !endsOnRequest()) interruptProcess();
+  // A session that can't hear the request: its grace would be lost time.
+  const bool hears = ready && (runs || working() == KernelState::idle);
+  Reaper::instance().reap(std::move(process), std::move(thread), std::move(runtime), std::move(debugThread),
+                          hears ? graceMs : 0);
 }
 
 void KernelSession::Private::post(std::function<void(JupyterWorker&)> work) {
@@ -186,15 +190,27 @@ void KernelSession::Private::interruptProcess() {
     process->interrupt();
 }
 
+void KernelSession::Private::interruptCell() {
+  // Between two cells the process does not hear it; and two at once could end ipykernel's own work on the
+  // first.
+  const bool onItsWay = unfinished > 0 && !begun && !busyForOthers;
+  if (!onItsWay || interruptOnBegin) return interruptProcess();
+  interruptOnBegin = true;
+}
+
+// The debug connection stays until the process is gone: a program that is stopped must not run on. It is
+// interrupted where it is, and its `finally` blocks have the grace.
 void KernelSession::Private::endProcess(Afterwards what) {
+  const bool again = endsOnRequest();
   afterwards = what;
   startLimit.stop();
-  debug.close();
+  debug.leaveToEnd();
   const bool restart = what == Afterwards::startAgain;
   post([restart](JupyterWorker& jupyter) {
     jupyter.abortQueue();
     jupyter.requestShutdown(restart);
   });
+  if (ready && !again && !interruptOnBegin && working() == KernelState::busy) interruptCell();
   process->endWithin(ready ? graceMs : 0);
 }
 
@@ -297,11 +313,7 @@ void KernelSession::shutdown() {
 
 void KernelSession::interrupt() {
   d_->post([](JupyterWorker& jupyter) { jupyter.abortQueue(); });
-  // Between two cells the process does not hear it; and two at once could end ipykernel's own work on the
-  // first.
-  const bool onItsWay = d_->unfinished > 0 && !d_->begun && !d_->busyForOthers;
-  if (!onItsWay || d_->interruptOnBegin) return d_->interruptProcess();
-  d_->interruptOnBegin = true;
+  d_->interruptCell();
 }
 
 KernelState KernelSession::state() const {

@@ -38,6 +38,11 @@ struct KernelSession::Private {
   void failed(const QString& sentence);
   void killBecause(const QString& sentence);
   void interruptProcess();
+  /// As soon as the cell that was sent last runs.
+  void interruptCell();
+  bool endsOnRequest() const {
+    return afterwards == Afterwards::stopped || afterwards == Afterwards::startAgain;
+  }
   void setState(KernelState to, const QString& sentence = {});
   /// Idle or busy: follows the cells that were sent and are not finished, not the process's own state, which
   /// arrives a moment later.

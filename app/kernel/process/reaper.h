@@ -21,9 +21,10 @@ class Reaper : public QObject {
   ~Reaper() override;
 
   /// The process was asked to end over `thread`'s sockets. Gives it `graceMs`, then terminates it, then kills
-  /// it; after its end, destroys `thread` and the folder.
+  /// it; after its end, destroys the threads and the folder. `debug`: while this connection lasts, a program
+  /// that is stopped at the gate stays there.
   void reap(std::unique_ptr<SessionProcess> process, std::unique_ptr<SocketThread> thread,
-            std::unique_ptr<RuntimeFolder> folder, int graceMs);
+            std::unique_ptr<RuntimeFolder> folder, std::unique_ptr<SocketThread> debug, int graceMs);
   /// Stops a thread, and joins it when it has stopped.
   void reap(std::unique_ptr<SocketThread> thread);
 
@@ -34,7 +35,7 @@ class Reaper : public QObject {
   struct Remains {
     std::unique_ptr<SessionProcess> process;
     std::unique_ptr<RuntimeFolder> folder;
-    std::unique_ptr<SocketThread> thread;
+    std::unique_ptr<SocketThread> thread, debug;
   };
   std::unordered_map<quint64, std::unique_ptr<Remains>> remains_;
   quint64 last_ = 0;

@@ -338,7 +338,9 @@ void bind_recording(py::module_& debug) {
 void bind_stops(py::module_& debug) {
   debug.def(
       "gate", [](const std::string& command) { recorder().gate().command(command_named(command)); },
-      py::arg("command"), "\"run\", \"pause\", \"step_op\", \"step_line\" or \"step_out\".");
+      py::arg("command"),
+      "\"run\", \"pause\", \"step_op\", \"step_line\", \"step_out\", or \"end\", after which nothing stops "
+      "any more and waiting threads are interrupted.");
   debug.def(
       "set_breakpoints", &set_breakpoints, py::arg("breakpoints"),
       "Breakpoints from now on: dicts with kind (\"line\", \"op\", \"read\", \"write\", \"cell\", "

@@ -1,6 +1,7 @@
 #include "engine/record/breakpoints/gate.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,11 @@ namespace tapedeck {
 // How often a waiting thread checks for an interrupt: often right after a stop, when the user may step on or
 // interrupt at once, and rarely later, so that a stop of an hour does not wake it thirty times a second.
 constexpr std::chrono::milliseconds first_interrupt_look(30), longest_interrupt_look(250);
+
+// The only one that the host delivers signals to.
+static bool on_main_thread() {
+  return ::gettid() == ::getpid();
+}
 
 bool Gate::pass(const GatePoint& point) {
   {
@@ -29,7 +35,7 @@ bool Gate::pass(const GatePoint& point) {
 bool Gate::stop(const GatePoint& point, const BreakStop& why) {
   {
     const std::lock_guard lock(mutex_);
-    if (!attended_) return false;
+    if (!attended_ || ending_) return false;
   }
   const HostUnlock unlocked;
   wait(point, &why);
@@ -37,6 +43,7 @@ bool Gate::stop(const GatePoint& point, const BreakStop& why) {
 }
 
 bool Gate::must_stop(const GatePoint& point) const {
+  if (ending_) return false;
   if (cell_pending_) return true;
   switch (mode_) {
     case Mode::run:
@@ -67,12 +74,14 @@ bool Gate::waits(std::uint64_t ticket) const {
 
 void Gate::wait(const GatePoint& point, const BreakStop* why) {
   std::unique_lock lock(mutex_);
-  if (why ? !attended_ : !must_stop(point)) return;
+  if (why ? !attended_ || ending_ : !must_stop(point)) return;
   const std::uint64_t ticket = enter(point, why);
   lock.unlock();
   notify();
   lock.lock();
   for (auto look = first_interrupt_look; waits(ticket); look = std::min(2 * look, longest_interrupt_look)) {
+    // The main thread gets the signal: interrupted by both, it would be interrupted again in a `finally`.
+    if (ending_ && !on_main_thread()) break;
     if (changed_.wait_for(lock, look) == std::cv_status::no_timeout) continue;
     if (!host_hooks().interrupted || !waits(ticket)) continue;
     lock.unlock();
@@ -84,6 +93,18 @@ void Gate::wait(const GatePoint& point, const BreakStop* why) {
     notify();
     throw Interrupted();
   }
+  if (!ending_) return;
+  // Also where another thread's interrupt has opened the gate: user code must not run on.
+  std::erase_if(waiting_, [&](const Waiting& one) { return one.ticket == ticket; });
+  lock.unlock();
+  notify();
+  throw Interrupted();
+}
+
+void Gate::end() {
+  ending_ = true;
+  mode_ = Mode::run;
+  cell_pending_ = false;
 }
 
 void Gate::ended(std::uint32_t number) {
@@ -96,6 +117,7 @@ void Gate::ended(std::uint32_t number) {
 void Gate::command(GateCommand command) {
   {
     const std::lock_guard lock(mutex_);
+    if (ending_) return;
     if (!attended_) command = GateCommand::run;
     stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.front().point.number : 0;
     switch (command) {
@@ -116,6 +138,9 @@ void Gate::command(GateCommand command) {
         break;
       case GateCommand::step_out:
         step_out();
+        break;
+      case GateCommand::end:
+        end();
         break;
     }
     update_armed();
@@ -172,7 +197,7 @@ void Gate::set_attended(bool attended) {
     const std::lock_guard lock(mutex_);
     if (attended_ == attended) return;
     attended_ = attended;
-    if (!attended) open();
+    if (!attended && !ending_) open();
   }
   notify();
 }
@@ -191,7 +216,7 @@ bool Gate::break_at_cell_start() const {
 
 void Gate::cell_started() {
   const std::lock_guard lock(mutex_);
-  cell_pending_ = break_at_cell_start_ && attended_;
+  cell_pending_ = break_at_cell_start_ && attended_ && !ending_;
   update_armed();
 }
 

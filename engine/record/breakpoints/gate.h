@@ -73,8 +73,8 @@ class Gate {
   /// On the thread that makes such a step: the location that it leaves; other lines then stop as ops do. Else
   /// 0.
   std::uint32_t left_line() const;
-  /// Waits if the gate is shut for `point`; returns whether it waited. Throws Interrupted, and opens the
-  /// gate, if the user interrupted.
+  /// Waits if the gate is shut for `point`; returns whether it waited. Throws Interrupted if the user
+  /// interrupted, which opens the gate, or if the process is being ended (GateCommand::end).
   bool pass(const GatePoint& point);
   /// The same, but the gate is always shut for this point if it is attended.
   bool stop(const GatePoint& point, const BreakStop& why);
@@ -82,7 +82,8 @@ class Gate {
   void ended(std::uint32_t number);
 
   void command(GateCommand command);
-  /// Unattended, i.e. without a client to give commands, the gate never stops. It starts attended.
+  /// Unattended, i.e. without a client to give commands, the gate never stops. It starts attended. After
+  /// GateCommand::end a thread that waits does not go on by this.
   void set_attended(bool attended);
   void set_break_at_cell_start(bool on);
   bool break_at_cell_start() const;
@@ -96,6 +97,7 @@ class Gate {
   void wait(const GatePoint& point, const BreakStop* why);
   std::uint64_t enter(const GatePoint& point, const BreakStop* why);
   void open();
+  void end();
   void step_line();
   void step_out();
   void let_first_go();
@@ -111,6 +113,7 @@ class Gate {
   Mode mode_ = Mode::run;
   std::string reason_;
   bool attended_ = true;
+  bool ending_ = false;  ///< the process: nothing stops any more, and what waits is interrupted
   bool break_at_cell_start_ = false;
   bool cell_pending_ = false;    ///< a cell has begun and not reached its first stop point
   std::uint32_t line_from_ = 0;  ///< other_line: the location to leave

@@ -261,6 +261,42 @@ class TestGate : public QObject {
     QCOMPARE(session.at(session.count()).depth, 0u);
   }
 
+  void the_end_of_the_process_interrupts_what_waits_and_nothing_stops_any_more() {
+    Session session([] { multiply(scalar(1), scalar(2)); });
+    session.gate().command(GateCommand::pause);
+    session.start();
+    QCOMPARE(session.next_stop().number, 1u);
+    session.gate().command(GateCommand::end);
+    QVERIFY(wait_for([&] { return session.finished.load(); }));
+    QVERIFY(session.interrupted);
+    QCOMPARE(session.at(1).error, std::string("interrupted"));
+    session.gate().command(GateCommand::pause);  // comes too late
+    std::thread([] { add(scalar(1), scalar(2)); }).join();
+    QVERIFY(session.at(2).state == RecordState::done);
+    QVERIFY(!session.gate().stop({2, 1, 0}, {{1}, "breakpoint 1"}));
+  }
+
+  /// The main thread waits for its signal; no command and no lost client makes it go on meanwhile.
+  void at_the_end_of_the_process_the_main_thread_is_interrupted_by_its_signal_alone() {
+    set_host_hooks(
+        {.release = nullptr, .reacquire = nullptr, .interrupted = [] { return interrupt_wanted.load(); }});
+    Gate gate;
+    std::atomic<bool> stayed{false};
+    std::thread client([&] {
+      if (wait_for([&] { return gate.status().state == GateState::stopped; })) {
+        gate.command(GateCommand::end);
+        gate.command(GateCommand::run);
+        gate.set_attended(false);
+        stayed = gate.status().state == GateState::stopped;
+      }
+      interrupt_wanted = true;
+    });
+    QVERIFY_EXCEPTION_THROWN(gate.stop({7, 1, 0}, {{1}, "breakpoint 1"}), Interrupted);
+    client.join();
+    QVERIFY(stayed);
+    QVERIFY(gate.status().state == GateState::open);
+  }
+
   void other_threads_stop_too_and_are_let_go_one_by_one() {
     Session session([] { multiply(scalar(1), scalar(2)); });
     session.gate().command(GateCommand::pause);
