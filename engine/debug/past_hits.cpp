@@ -264,9 +264,9 @@ class HitSearch {
     const Candidate* hit = nullptr;
     std::set<std::uint32_t> doubtful, lost;
     for (const Candidate& candidate : candidates_) {
-      // Of a line the first op of its pass that holds, which comes later here; of others, what else held
-      // there.
-      const bool more_of_pass = hit && !request_.forward && is_line(*hit) &&
+      // Of a line that stops once in a pass the first op that holds, which comes later here; of others, what
+      // else held there.
+      const bool more_of_pass = hit && !request_.forward && once_in_a_pass(*hit) &&
                                 candidate.breakpoint == hit->breakpoint && candidate.pass == hit->pass;
       if (hit && !more_of_pass && candidate.record.number != hit->record.number) continue;
       if (is_hidden(candidate)) continue;
@@ -295,8 +295,11 @@ class HitSearch {
     answer_.lost += lost.size();
   }
 
-  bool is_line(const Candidate& candidate) const {
-    return set_.at(candidate.breakpoint).source.kind == BreakpointKind::line;
+  /// As a running program stops: what is decided before an op is a hit once in a pass of its line, what asks
+  /// for an op's result is one at each op where it holds (Breakpoints::before and ::after).
+  bool once_in_a_pass(const Candidate& candidate) const {
+    const CompiledBreakpoint& breakpoint = set_.at(candidate.breakpoint);
+    return breakpoint.source.kind == BreakpointKind::line && !breakpoint.needs_end;
   }
 
   Verdict decided(const Candidate& candidate) {

@@ -168,7 +168,7 @@ class TestPastSearch : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!window_->breakpoints()->onTheirWay(), patience);
     QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
     QTRY_VERIFY2_WITH_TIMEOUT(
-        status(window_.get()).startsWith("No breakpoint held before here: ") &&
+        status(window_.get()).startsWith("No breakpoint can be shown to have held before here: ") &&
             status(window_.get()).contains("No op is recorded of line 3 of cell [1] (") &&
             status(window_.get()).contains("going back can't stop there"),
         qPrintable(status(window_.get())), patience);

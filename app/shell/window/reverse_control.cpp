@@ -131,9 +131,11 @@ void ReverseControl::found(const protocol::FoundHit& hit) {
 void ReverseControl::notFound() {
   ended();
   const auto& sums = search_.sums();
+  // A line without ops may have been run, and have stopped the program, where no record says so.
+  const bool open = sums.leaveOpen() || !sums.withoutOps.empty();
   QString sentence =
       QString("%1 before here: %2 looked at.%3%4")
-          .arg(sums.leaveOpen() ? "No breakpoint can be shown to have held" : "No breakpoint held",
+          .arg(open ? "No breakpoint can be shown to have held" : "No breakpoint held",
                ops(sums.lookedAt), inspector::undecidedText(sums), withoutOpsText());
   if (!sums.problems.empty())
     sentence += QString(" Breakpoint %1 does not work: %2")

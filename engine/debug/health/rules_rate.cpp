@@ -116,8 +116,9 @@ Findings rates_too_large(const HealthCases& cases) {
                     ", rises from there on to " + short_number(turn->highest) +
                     (cases.not_finite > 0 ? " and to what is not finite" : "") + sampled_text(cases) + ")" +
                     line_text(loss) + ".";
+    // The step at which the loss turns comes after the one at which the rate passed what is stable.
     each.cure =
-        "Keep the rate below that of step " + std::to_string(turn->step) +
+        "Keep it well below the rate of step " + std::to_string(turn->step) +
         ", or let its schedule fall from there on. What if? (on the updates from that step) shows the curve.";
     return each;
   });

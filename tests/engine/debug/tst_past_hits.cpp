@@ -125,19 +125,30 @@ class TestPastHits : public QObject {
     QTest::addColumn<int>("kind");
     QTest::addColumn<QString>("target");
     QTest::addColumn<int>("line");
-    QTest::newRow("op") << static_cast<int>(BreakpointKind::op) << "test_multiply" << 0;
-    QTest::newRow("op by pattern") << static_cast<int>(BreakpointKind::op) << "*a*" << 0;
-    QTest::newRow("line") << static_cast<int>(BreakpointKind::line) << "" << 2;
-    QTest::newRow("line of the gradient") << static_cast<int>(BreakpointKind::line) << "" << 4;
-    QTest::newRow("playback") << static_cast<int>(BreakpointKind::playback) << "" << 0;
-    QTest::newRow("sum of gradients") << static_cast<int>(BreakpointKind::op) << "add" << 0;
-    QTest::newRow("VJP") << static_cast<int>(BreakpointKind::vjp) << "test_multiply" << 0;
+    QTest::addColumn<QString>("condition");
+    QTest::newRow("op") << static_cast<int>(BreakpointKind::op) << "test_multiply" << 0 << "";
+    QTest::newRow("op by pattern") << static_cast<int>(BreakpointKind::op) << "*a*" << 0 << "";
+    QTest::newRow("line") << static_cast<int>(BreakpointKind::line) << "" << 2 << "";
+    QTest::newRow("line of the gradient") << static_cast<int>(BreakpointKind::line) << "" << 4 << "";
+    // y = (x + x) · x: 3, then 4.5. Before an op its inputs are known, after it what it made.
+    const int of_line = static_cast<int>(BreakpointKind::line);
+    QTest::newRow("line, results of both ops") << of_line << "" << 2 << "max(out) > 1";
+    QTest::newRow("line, result of the last op") << of_line << "" << 2 << "max(out) > 4";
+    QTest::newRow("line, inputs of both ops") << of_line << "" << 2 << "max(in0) > 1";
+    QTest::newRow("line, inputs of the last op") << of_line << "" << 2 << "max(in0) > 2";
+    QTest::newRow("line, its ops") << of_line << "" << 2 << "op:test_multiply or op:add";
+    QTest::newRow("line, ops by result") << of_line << "" << 2 << "op:test_multiply max(out) > 1";
+    QTest::newRow("playback") << static_cast<int>(BreakpointKind::playback) << "" << 0 << "";
+    QTest::newRow("sum of gradients") << static_cast<int>(BreakpointKind::op) << "add" << 0 << "";
+    QTest::newRow("VJP") << static_cast<int>(BreakpointKind::vjp) << "test_multiply" << 0 << "";
   }
   void ops_lines_and_playbacks_are_those_of_a_running_program() {
     QFETCH(int, kind);
     QFETCH(QString, target);
     QFETCH(int, line);
-    Breakpoint breakpoint = of_kind(static_cast<BreakpointKind>(kind), target.toStdString());
+    QFETCH(QString, condition);
+    Breakpoint breakpoint =
+        of_kind(static_cast<BreakpointKind>(kind), target.toStdString(), condition.toStdString());
     breakpoint.cell = "cell-a";
     breakpoint.line = static_cast<std::uint32_t>(line);
     const auto program = [] {
@@ -172,7 +183,7 @@ class TestPastHits : public QObject {
     QVERIFY(std::ranges::is_sorted(hits, std::ranges::greater()));
   }
 
-  void a_line_with_a_condition_is_its_first_op_that_fulfils_it() {
+  void a_line_is_each_op_whose_result_holds_or_the_first_whose_inputs_do() {
     Past past;
     for (int step = 0; step < 2; ++step) {
       at_line(1);
@@ -186,7 +197,14 @@ class TestPastHits : public QObject {
     // Of each step: 1 add on line 1, then add (4), add (6), multiply on line 2.
     QCOMPARE(past.all(breakpoint), (Hits{7, 3}));
     breakpoint.condition = "max(out) > 3.5";
+    QCOMPARE(past.all(breakpoint), (Hits{8, 7, 6, 4, 3, 2}));
+    // From the middle of a pass on.
+    QCOMPARE(past.back(breakpoint, 7).record, std::uint64_t{7});
+    // What is known before an op is a hit once: add (record 6), though the multiply has it, too.
+    breakpoint.condition = "max(in0) > 1.5";
     QCOMPARE(past.all(breakpoint), (Hits{6, 2}));
+    breakpoint.condition = "max(in0) > 5";
+    QCOMPARE(past.all(breakpoint), (Hits{8, 4}));
   }
 
   void writes_of_a_variable_with_a_condition_on_its_value() {

@@ -182,6 +182,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
         self.assertEqual(found["since"], 30)
         self.assertIn("became too large at about step 30", found["sentence"])
         self.assertIn("(×60)", found["sentence"])
+        self.assertIn("Keep it well below the rate of step", found["cure"])
         self.assertEqual(self.rules()[0], "learning rate")
 
     def test_a_rate_of_adam_that_jumps(self):
