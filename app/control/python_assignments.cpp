@@ -1,6 +1,7 @@
 #include "app/control/python_assignments.h"
 
 #include <QHash>
+#include <QRegularExpression>
 #include <algorithm>
 
 #include "app/control/python_tokens.h"
@@ -149,9 +150,34 @@ bool isUnclear(const Tokens& tokens) {
   return false;
 }
 
+/// `tf.square(…)` somewhere outside of parentheses, as a function that always runs an op.
+bool hasTensor(const Tokens& tokens, const PythonContext& context) {
+  static const QSet<QString> always = {"matmul",  "square", "sqrt",    "exp",      "log",
+                                       "sigmoid", "tanh",   "add",     "subtract", "multiply",
+                                       "divide",  "einsum", "maximum", "minimum",  "tensordot"};
+  int depth = 0;
+  for (qsizetype i = 0; i < tokens.size(); ++i) {
+    if (depth == 0 && i + 3 < tokens.size() && context.tensors.contains(tokens[i].text) &&
+        tokens[i + 1].is(".") && tokens[i + 3].is("(") && !(i > 0 && tokens[i - 1].is("."))) {
+      const QString& function = tokens[i + 2].text;
+      // What is read of its result is another thing: tf.square(x).shape[0]
+      qsizetype end = i + 3;
+      for (int inner = 0; end < tokens.size(); ++end)
+        if ((inner += depthChange(tokens[end])) == 0) break;
+      const bool whole = end + 1 >= tokens.size() || !isOneOf(tokens[end + 1], {".", "[", "("});
+      if (whole && (function.startsWith("reduce_") || always.contains(function))) return true;
+    }
+    depth += depthChange(tokens[i]);
+  }
+  return false;
+}
+
 void judge(const Tokens& value, const QString& augmented, const PythonContext& context,
            PythonAssignment& made) {
+  const QStringList called = callee(value);
+  made.variable = !called.isEmpty() && called.last() == "Variable";
   if (value.isEmpty() || isUnclear(value)) return;
+  made.tensor = hasTensor(value, context);
   int ops = augmented.isEmpty() ? 0 : 1;
   for (qsizetype i = 0; i < value.size(); ++i) {
     const bool call =
@@ -178,6 +204,53 @@ void judge(const Tokens& value, const QString& augmented, const PythonContext& c
   made.value = context.modules.contains(names.first()) && names.size() > 1 ? Value::op : Value::call;
 }
 
+/// What follows the head of a block in the same line: `for x in xs: loss = f(x)`; empty: nothing does. Of
+/// another statement all of it.
+Tokens bodyOf(const Tokens& statement) {
+  static constexpr std::initializer_list<const char*> heads = {"for",  "while", "if",     "elif",   "else",
+                                                               "with", "try",   "except", "finally"};
+  if (statement.isEmpty() || !isOneOf(statement.first(), heads)) return statement;
+  int depth = 0;
+  for (qsizetype i = 0; i < statement.size(); ++i) {
+    depth += depthChange(statement[i]);
+    if (depth == 0 && statement[i].is(":")) return statement.mid(i + 1);
+  }
+  return {};
+}
+
+/// Of a Variable that is created with a name: whether it is this one. What strings say, tokens do not have.
+bool isNamedSo(const QString& name, const QString& code, const PythonAssignment& made) {
+  static const QRegularExpression given(R"(\bname\s*=\s*(["']?)([^"',)]*)\1)");
+  const QString lines = code.section(u'\n', made.first - 1, made.last - 1);
+  const auto match = given.match(lines);
+  return !match.hasMatch() || (!match.captured(1).isEmpty() && match.captured(2) == name);
+}
+
+/// One of several targets of `a, (b, *c) = …`.
+bool isAmongTargets(const QString& name, const Tokens& statement) {
+  qsizetype end = 0;
+  int depth = 0;
+  for (qsizetype i = 0; i < statement.size(); ++i) {
+    depth += depthChange(statement[i]);
+    if (depth == 0 && statement[i].is("=")) end = i;
+  }
+  QList<bool> takes_apart;  // of the open brackets: they are no index and no call
+  for (qsizetype i = 0; i < end; ++i) {
+    const PythonToken& token = statement[i];
+    const bool after_sign = i == 0 || (statement[i - 1].kind == PythonToken::Kind::sign &&
+                                       !isOneOf(statement[i - 1], {")", "]"}));
+    if (depthChange(token) > 0) takes_apart << after_sign;
+    if (depthChange(token) < 0 && !takes_apart.isEmpty()) takes_apart.removeLast();
+    if (token.kind != PythonToken::Kind::name || token.text != name || takes_apart.contains(false)) continue;
+    if (i > 0 && isOneOf(statement[i - 1], {".", ":"})) continue;
+    const bool alone = takes_apart.isEmpty() && (i == 0 || statement[i - 1].is("=")) &&
+                       isOneOf(statement[i + 1], {"=", ":"});
+    // Of `a[0], x = …` the next is a comma; of `x.y = …` and `x[0] = …` another thing is assigned.
+    if (!alone && !isOneOf(statement[i + 1], {".", "[", "("})) return true;
+  }
+  return false;
+}
+
 /// Of `import a.b`, `import a as b`, `from a import b, c` what the program has afterwards.
 void addImported(const Tokens& tokens, QSet<QString>& names) {
   QString last;
@@ -193,6 +266,33 @@ void addImported(const Tokens& tokens, QSet<QString>& names) {
   }
 }
 
+/// Without assignments by `=`.
+bool bindsOtherwise(const QString& name, const Tokens& tokens) {
+  QSet<QString> imported;
+  if (isOneOf(tokens.first(), {"import", "from"})) addImported(tokens, imported);
+  if (imported.contains(name)) return true;
+  const bool defines = tokens.first().is("def") || (tokens.size() > 1 && tokens[1].is("def"));
+  bool in_targets = false;  // of `for` and `as`
+  int depth = 0, targets_depth = 0;
+  for (qsizetype i = 0; i < tokens.size(); ++i) {
+    const PythonToken& token = tokens[i];
+    if (token.kind == PythonToken::Kind::name && token.text == name && !(i > 0 && tokens[i - 1].is("."))) {
+      const bool parameter = defines && depth == 1 && isOneOf(tokens[i - 1], {"(", ",", "*", "**"});
+      const bool defined = i > 0 && isOneOf(tokens[i - 1], {"def", "class", "as", "lambda"});
+      const bool walrus = i + 1 < tokens.size() && tokens[i + 1].is(":=");
+      if (in_targets || parameter || defined || walrus) return true;
+    }
+    depth += depthChange(token);
+    if (isOneOf(token, {"for", "as"})) {
+      in_targets = true;
+      targets_depth = depth;
+    } else if (isOneOf(token, {"in", ":"}) || depth < targets_depth) {
+      in_targets = false;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 PythonContext contextOf(const QStringList& codes) {
@@ -201,6 +301,8 @@ PythonContext contextOf(const QStringList& codes) {
     for (const PythonLine& line : pythonLines(code)) {
       const Tokens& tokens = line.tokens;
       if (isOneOf(tokens.first(), {"import", "from"})) addImported(tokens, context.modules);
+      if (tokens.first().is("import") && tokens.size() > 1 && isOneOf(tokens[1], {"tapedeck", "tensorflow"}))
+        context.tensors << (tokens.size() > 3 && tokens[2].is("as") ? tokens[3].text : tokens[1].text);
       for (qsizetype i = 0; i + 1 < tokens.size(); ++i)
         if (tokens[i].is("def")) context.functions << tokens[i + 1].text;
       if (tokens.size() > 2 && tokens[1].is("=") && tokens[2].is("lambda"))
@@ -217,18 +319,7 @@ QList<PythonAssignment> assignmentsTo(const QString& name, const QString& code,
   for (const Placed& placed : placedLines(code)) {
     Tokens statement;
     const auto look = [&] {
-      // After the head of a block in the same line: `for x in xs: loss = f(x)`.
-      static constexpr std::initializer_list<const char*> heads = {
-          "for", "while", "if", "elif", "else", "with", "try", "except", "finally"};
-      if (!statement.isEmpty() && isOneOf(statement.first(), heads)) {
-        int depth = 0;
-        qsizetype colon = -1;
-        for (qsizetype i = 0; i < statement.size() && colon < 0; ++i) {
-          depth += depthChange(statement[i]);
-          if (depth == 0 && statement[i].is(":")) colon = i;
-        }
-        statement = colon < 0 ? Tokens() : statement.mid(colon + 1);
-      }
+      statement = bodyOf(statement);
       QString augmented;
       const Tokens value = statement.isEmpty() ? Tokens() : assigned(name, statement, augmented);
       if (!value.isEmpty()) {
@@ -237,6 +328,7 @@ QList<PythonAssignment> assignmentsTo(const QString& name, const QString& code,
         made.last = placed.line.last;
         made.function = placed.function;
         judge(value, augmented, context, made);
+        made.variable = made.variable && isNamedSo(name, code, made);
         found << made;
       }
       statement.clear();
@@ -250,9 +342,31 @@ QList<PythonAssignment> assignmentsTo(const QString& name, const QString& code,
     look();
     // Whose op was the last of a line is unknown then.
     if (several)
-      for (qsizetype i = before; i < found.size(); ++i) found[i].value = Value::other;
+      for (qsizetype i = before; i < found.size(); ++i) {
+        found[i].value = Value::other;
+        found[i].tensor = false;
+      }
   }
   return found;
+}
+
+QList<int> otherBindings(const QString& name, const QString& code) {
+  QList<int> lines;
+  if (!code.contains(name)) return lines;
+  for (const PythonLine& line : pythonLines(code)) {
+    bool binds = bindsOtherwise(name, line.tokens);
+    Tokens statement;
+    for (const PythonToken& token : line.tokens) {
+      if (!token.is(";")) {
+        statement << token;
+        continue;
+      }
+      binds = binds || isAmongTargets(name, bodyOf(statement));
+      statement.clear();
+    }
+    if (binds || isAmongTargets(name, bodyOf(statement))) lines << line.first;
+  }
+  return lines;
 }
 
 int functionAt(const QString& code, int line) {

@@ -20,11 +20,16 @@ struct PythonAssignment {
   QString op;           ///< the name of the last op, where it is known; else empty
   QString callee;       ///< of a call: the last of its names
   bool single = false;  ///< one operator or call alone makes it; of a call that may be several ops
+  /// Always an op's result: a sum, a product, …, of tf.reduce_mean(…), tf.square(…) and the like. An operator
+  /// or another function may give a Python number, and what tf.cast(…) gives need not be made by an op.
+  bool tensor = false;
+  bool variable = false;  ///< a Variable, without a name of its own or with this one
 };
 
 /// What a program's codes have in common.
 struct PythonContext {
   QSet<QString> modules;    ///< names that are imported
+  QSet<QString> tensors;    ///< of these, those of tapedeck and tensorflow themselves: tf
   QSet<QString> functions;  ///< functions that are defined
 };
 PythonContext contextOf(const QStringList& codes);
@@ -32,6 +37,10 @@ PythonContext contextOf(const QStringList& codes);
 /// Of `name = …`, also with a type, in a chain, or with an operator. An approximation that errs on the side
 /// of Value::other.
 QList<PythonAssignment> assignmentsTo(const QString& name, const QString& code, const PythonContext& context);
+
+/// The first lines of what gives the name a value in another way: loops, `with`, imports, definitions,
+/// parameters, `:=`, `except … as`, and several targets at once. An approximation that errs on their side.
+QList<int> otherBindings(const QString& name, const QString& code);
 
 /// The line of the innermost `def` that the line is inside of; 0: none.
 int functionAt(const QString& code, int line);

@@ -378,6 +378,66 @@ class TestPastSearch : public QObject {
     screenshot(dialog, "search-the-past-named");
   }
 
+  // Everything that is asked for held: what the records do not have can't be said not to have.
+  void whatIsNotRecordedIsNotSaidNotToHaveHeld() {
+    window_ = newWindow();
+    window_->openNotebook(writeNotebook(folder_, "unrecorded.ipynb",
+                                        {"import tapedeck as tf\n"
+                                         "class Net:\n"
+                                         "    def __init__(self):\n"
+                                         "        self.w1 = tf.Variable([[4., -2.]], name='w1')\n"
+                                         "        self.rate = 0.01\n"
+                                         "net = Net()\n"
+                                         "v = tf.Variable(1., name='v')\n"
+                                         "weights = tf.Variable(1., name='other')\n"
+                                         "def helper(y):\n"
+                                         "    return y * 2.\n",
+                                         "for step in range(6):\n"
+                                         "    k = 40\n"
+                                         "    n = step * 2\n"
+                                         "    first, second = step, 7\n"
+                                         "    z = helper(v + 19.)\n"
+                                         "    total = tf.reduce_sum(net.w1)\n"
+                                         "    net.w1.assign(net.w1 * 0.5)\n"}));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 1) == CellState::done, patience);
+    QVERIFY(knowsAllRecords(*window_));
+    const QString numbers = "values of Python numbers are not recorded";
+    const QList<std::pair<QString, QString>> open = {
+        {"k == 40", "it is a Python number"},
+        {"n == 4", numbers},
+        {"step == 3", numbers},
+        {"second == 7", numbers},
+        {"z > 38", "comes from a function of yours"},
+        {"weights == 1", "a variable of another name"},
+        {"net.rate < 0.05", "What the attribute net.rate was is recorded only where it is a variable"},
+        {"total > 0 and net.rate < 1", "don't compare attributes"},
+        {"total > 0 and k == 40", "what Python names and curves were"},
+        {"norm(net.w1) > 1e9", "What the attribute net.w1 was"}};
+    for (const auto& [question, reason] : open) {
+      const QLabel* answer = ask(question);
+      QVERIFY2(answer, qPrintable(question));
+      QVERIFY2(answer->text().startsWith("It can't be shown to have held") && answer->text().contains(reason),
+               qPrintable(question + ": " + answer->text()));
+      QVERIFY2(question != "step == 3" || answer->text().contains("Line 1 gives step"),
+               qPrintable(answer->text()));
+    }
+    // A path of a variable that goes by another one in the records.
+    for (const auto& [question, value] : {std::pair{"net.w1[0, 1] < -0.7", "w1[0, 1]: it was -1."},
+                                          {"norm(net.w1) < 0.5", "w1: it was 0."}}) {
+      const QLabel* answer = ask(question);
+      QVERIFY2(answer && answer->text().startsWith("At op ") && answer->text().contains(value),
+               qPrintable(answer ? answer->text() : question));
+    }
+    // What is decided everywhere is said so: a variable, and what an op made alone.
+    for (const char* question : {"v > 100", "total > 100"}) {
+      const QLabel* answer = ask(question);
+      QVERIFY2(answer && answer->text().startsWith("It did not hold: "),
+               qPrintable(answer ? answer->text() : question));
+    }
+  }
+
   // In the first step of the second cell already, in Ops and in the search.
   void aModelOfAnEarlierCellHasItsNames() {
     window_ = newWindow();

@@ -29,6 +29,7 @@ class TestPythonAssignments : public QObject {
     const PythonContext context = contextOf({assigning_context});
     QCOMPARE(context.modules, (QSet<QString>{"tf", "os", "losses", "kl"}));
     QCOMPARE(context.functions, (QSet<QString>{"own", "twice"}));
+    QCOMPARE(context.tensors, (QSet<QString>{"tf"}));
   }
 
   void whatAValueIsMadeBy_data() {
@@ -86,6 +87,80 @@ class TestPythonAssignments : public QObject {
       QVERIFY2(lossIn(code).isEmpty(), code);
   }
 
+  void whatIsATensorForSure() {
+    for (const char* code : {"loss = tf.reduce_mean(y)", "loss = tf.square(y)", "loss = tf.matmul(a, b) - 1",
+                             "loss = 2 * tf.exp(y)", "loss += tf.square(y)", "total = loss = tf.square(y)"})
+      QVERIFY2(lossIn(code).value(0).tensor, code);
+    for (const char* code : {"loss = a * b", "loss = 3", "loss = own(tf.square(y))", "loss = tf.cast(y, d)",
+                             "loss = float(tf.square(y))", "loss = tf.square(y).ndim * 2", "loss = f(y)",
+                             "loss = os.square(y)", "loss = tf.square(y); a = b * c"}) {
+      QCOMPARE(lossIn(code).size(), 1);
+      QVERIFY2(!lossIn(code)[0].tensor, code);
+    }
+  }
+
+  void variablesWithoutAnotherNameAreKnown() {
+    for (const char* code : {"loss = tf.Variable(1.)", "loss = tf.Variable(1., name='loss')",
+                             "loss = tf.Variable(\n    1.,\n    name=\"loss\")"})
+      QVERIFY2(lossIn(code).value(0).variable, code);
+    for (const char* code : {"loss = tf.Variable(1., name='cost')", "loss = tf.Variable(1., name=loss)",
+                             "loss = tf.Variable(1., name=f'loss{i}')", "loss = tf.square(y)", "loss = 3"}) {
+      QCOMPARE(lossIn(code).size(), 1);
+      QVERIFY2(!lossIn(code)[0].variable, code);
+    }
+  }
+
+  void otherWaysToGiveANameAValue() {
+    for (const char* code : {"for loss in range(6):\n    pass",
+                             "for i, (a, loss) in pairs: pass",
+                             "with open(f) as loss: pass",
+                             "with f() as (a, loss):\n    pass",
+                             "import loss",
+                             "import a as loss",
+                             "from a import b, loss",
+                             "def loss(x):\n    pass",
+                             "class loss:\n    pass",
+                             "def f(x, loss=3):\n    pass",
+                             "def f(*loss):\n    pass",
+                             "if (loss := f(x)) > 3: pass",
+                             "f(loss := 3)",
+                             "try:\n    f()\nexcept E as loss:\n    pass",
+                             "a, loss = f(x)",
+                             "(a, loss) = f(x)",
+                             "[loss, *a] = f(x)",
+                             "a, *loss = f(x)",
+                             "b = a, loss = f(x)",
+                             "a = 3; b, loss = f(x)",
+                             "if a: b, loss = f(x)",
+                             "xs = [loss for loss in ys]",
+                             "f = lambda loss: 3",
+                             "async def f(loss):\n    pass"})
+      QVERIFY2(!otherBindings("loss", code).isEmpty(), code);
+    for (const char* code : {"loss = f(x)",
+                             "loss += 1",
+                             "loss: int = 3",
+                             "a = loss = 3",
+                             "f(loss=3)",
+                             "f(loss)",
+                             "x.loss = 3",
+                             "loss.x = 3",
+                             "loss[0] = 3",
+                             "x[loss] = 3",
+                             "x[loss], y = 3, 4",
+                             "for x in loss: y = loss",
+                             "with f(loss) as x: g(loss)",
+                             "a = [x for x in loss]",
+                             "losses, a = f(x)",
+                             "a.loss, b = f(x)",
+                             "print(f'{loss}')",
+                             "a, b = loss, 3",
+                             "# for loss in x:",
+                             ""})
+      QVERIFY2(otherBindings("loss", code).isEmpty(), code);
+    QCOMPARE(otherBindings("step", "x = 3\nfor step in range(6):\n    y = step\n\na, step = 3, 4\n"),
+             (QList<int>{2, 5}));
+  }
+
   void linesAndFunctionsAreCounted() {
     const QString code =
         "# first\n"
@@ -119,6 +194,7 @@ class TestPythonAssignments : public QObject {
     for (qsizetype size = 0; size <= code.size(); ++size) {
       const QString cut = code.left(size);
       for (const auto& one : lossIn(cut)) QVERIFY(one.first >= 1 && one.last >= one.first);
+      for (const int line : otherBindings("loss", cut)) QVERIFY(line >= 1);
     }
   }
 };

@@ -131,6 +131,17 @@ class TestPastQuestion : public QObject {
              QString("W[99999999999999999999] has an index that no tensor has."));
   }
 
+  void whatConditionsCanNotCompareIsNoQuestion() {
+    for (const char* text :
+         {"loss < 0.1 and net.rate < 1", "net.rate<1 and loss < 0.1", "nan(out) or w.x == 3",
+          "max(W) > 3 and net.rate >= 1", "not net.rate < 1", "net.rate != 1 or nan(out)"})
+      QVERIFY2(read(text).problem.startsWith("It can't be shown to have held: "), text);
+    for (const char* text :
+         {"net.rate < 1", "norm(net.w1) < 1.8", "net.w1[0,0] < -0.1", "\"a<b\" max(out) > 3",
+          "matmul max(out) > 3", "loss < 0.1 and k == 3", "<lambda> max(out) > 3"})
+      QVERIFY2(read(text).problem.isEmpty(), qPrintable(read(text).problem));
+  }
+
   void anythingElseIsACondition() {
     for (const char* text :
          {"nan(out)", "op:matmul max(out) > 3", "norm(grad) < 1e-8", "out.rank > 2", "line == 7"}) {

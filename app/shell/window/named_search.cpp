@@ -1,6 +1,9 @@
 #include "app/shell/window/named_search.h"
 
+#include <QRegularExpression>
+#include <algorithm>
 #include <set>
+#include <utility>
 
 namespace tapedeck::app {
 
@@ -12,6 +15,25 @@ namespace {
 /// A line of a cell that runs more ops is not examined further.
 constexpr RecordNumber most_records_of_line = 2000;
 constexpr std::size_t most_assigning_lines = 64;
+
+using Lines = std::set<std::pair<int, int>>;
+
+/// Those whose ops may have made a value of the name.
+Lines searchableLines(const QString& name, const QStringList& codes, const PythonContext& context) {
+  Lines lines;
+  for (const QString& code : codes)
+    for (const PythonAssignment& assignment : assignmentsTo(name, code, context))
+      if (assignment.value != PythonAssignment::Value::other)
+        lines.emplace(assignment.first, assignment.last);
+  return lines;
+}
+
+/// `net.w1 = …`: not that of a variable, whose class assigns it to `self`.
+bool isAssignedAsAttribute(const QString& path, const QStringList& codes) {
+  const QRegularExpression form("(?<![\\w.])" + QRegularExpression::escape(path) +
+                                R"(\s*(:[^=]*)?[-+*/@%&|^]?=(?!=))");
+  return std::ranges::any_of(codes, [&](const QString& code) { return form.match(code).hasMatch(); });
+}
 
 bool isIn(const PythonAssignment& assignment, const Record& record) {
   const auto line = static_cast<int>(record.line);
@@ -39,32 +61,13 @@ NamedSearch::NamedSearch(inspector::Session* session, inspector::CellNames* cell
   });
 }
 
-QString NamedSearch::start(const QString& name, const protocol::FindHit& search,
-                           const std::string& condition) {
+NamedSearch::Started NamedSearch::start(const QString& name, const protocol::FindHit& search,
+                                        const std::string& condition) {
   cancel();
   const QStringList codes = cells_->codes();
   context_ = contextOf(codes);
-  std::set<std::pair<int, int>> lines;
-  bool any = false;
-  for (const QString& code : codes)
-    for (const PythonAssignment& assignment : assignmentsTo(name, code, context_)) {
-      any = true;
-      if (assignment.value != PythonAssignment::Value::other)
-        lines.emplace(assignment.first, assignment.last);
-    }
-  if (!any)
-    return QString(
-               "No curve is called %1, and no cell that ran assigns it; a variable goes by the name that it "
-               "was created with, or by its path in Python (model.w1).")
-        .arg(name);
-  if (lines.empty())
-    return QString(
-               "%1 is not a curve, and where cells assign it, its value is not the result of an op: it is a "
-               "Python number, another name, or comes from a function of yours. Ask for the tensor that it "
-               "comes from.")
-        .arg(name);
-  if (lines.size() > most_assigning_lines)
-    return QString("%1 is assigned on %2 lines, which are too many to search.").arg(name).arg(lines.size());
+  const Lines lines = searchableLines(name, codes, context_);
+  if (lines.empty() || lines.size() > most_assigning_lines) return Started::nothing_to_search;
   name_ = name;
   request_ = search;
   request_.breakpoints.clear();
@@ -81,9 +84,72 @@ QString NamedSearch::start(const QString& name, const protocol::FindHit& search,
   sums_.total = search.forward ? sums_.newest + 1 - search.from : search.from;
   unclear_ = 0;
   running_ = true;
-  if (ask()) return {};
+  if (ask()) return Started::searches;
   running_ = false;
-  return "The session has ended, so its values can't be searched.";
+  return Started::session_over;
+}
+
+QString NamedSearch::leftOpen(const QString& name, bool variable, bool named) const {
+  const QStringList codes = cells_->codes();
+  if (name.contains(u'.')) {
+    if (variable && !isAssignedAsAttribute(name, codes)) return {};
+    return QString(
+               " What the attribute %1 was is recorded only where it is a variable of the engine, by the "
+               "name "
+               "that Ops has for it.")
+        .arg(name);
+  }
+  const PythonContext context = contextOf(codes);
+  const PythonAssignment *other = nullptr, *unsure = nullptr, *nameless = nullptr;
+  QList<PythonAssignment> all;
+  QList<int> bound;
+  for (const QString& code : codes) {
+    all << assignmentsTo(name, code, context);
+    bound << otherBindings(name, code);
+  }
+  for (const PythonAssignment& one : all) {
+    if (one.variable)
+      nameless = &one;
+    else if (one.value == PythonAssignment::Value::other)
+      other = &one;
+    else if (!one.tensor || !named)
+      unsure = &one;
+  }
+  if (other)
+    return QString(
+               " Where cells assign %1 (line %2), its value is not the result of an op: it is a Python "
+               "number, "
+               "another name, a variable of another name, or comes from a function of yours. Values of "
+               "Python "
+               "numbers are not recorded: ask for the tensor that it comes from.")
+        .arg(name)
+        .arg(other->first);
+  if (!bound.isEmpty())
+    return QString(
+               " Line %2 gives %1 values in another way than by an op (a loop, an import, a function, "
+               "several "
+               "names at once): values of Python numbers are not recorded, and what its tensor was can't be "
+               "told from the lines.")
+        .arg(name)
+        .arg(bound.last());
+  const auto lines = searchableLines(name, codes, context).size();
+  if (lines > most_assigning_lines)
+    return QString(" %1 is assigned on %2 lines, which are too many to search.").arg(name).arg(lines);
+  if (unsure)
+    return QString(
+               " What line %2 gives %1 need not be an op's result: values of Python numbers are not "
+               "recorded, "
+               "and what its tensor was can't always be told from the lines.")
+        .arg(name)
+        .arg(unsure->first);
+  if (variable || (!nameless && !all.isEmpty())) return {};
+  if (nameless)
+    return QString(" No variable is recorded as %1: ask by the name that Ops has for it.").arg(name);
+  return QString(
+             " No curve is called %1, and no cell that ran assigns it; a variable goes by the name that it "
+             "was "
+             "created with, or by its path in Python (model.w1).")
+      .arg(name);
 }
 
 bool NamedSearch::ask() {

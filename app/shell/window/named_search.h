@@ -18,9 +18,15 @@ class NamedSearch : public QObject {
  public:
   NamedSearch(inspector::Session* session, inspector::CellNames* cells, QObject* parent);
 
-  /// `search`: direction, place, labels and element; `condition`: of `out`, or empty. Returns why there is
-  /// nothing to search; empty: it searches.
-  QString start(const QString& name, const protocol::FindHit& search, const std::string& condition);
+  enum class Started { searches, nothing_to_search, session_over };
+  /// `search`: direction, place, labels and element; `condition`: of `out`, or empty. There is nothing to
+  /// search where no op of a line that assigns the name can have made its value (leftOpen() says why), and
+  /// where too many lines do.
+  Started start(const QString& name, const protocol::FindHit& search, const std::string& condition);
+  /// Why the name may have had values that were looked at nowhere, as sentences; empty: it had none. Of a
+  /// Python number no value is recorded. `variable`: a variable of the engine goes by that name;
+  /// `named`: the ops of its lines were looked at.
+  QString leftOpen(const QString& name, bool variable, bool named) const;
   void cancel();
   bool running() const { return running_; }
   /// Of all that was looked at, also while it runs.

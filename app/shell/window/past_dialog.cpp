@@ -20,6 +20,8 @@ QString numberText(double value) {
   return QString::number(value, 'g', 6);
 }
 
+const QString sessionIsOver = "The session has ended, so its values can't be searched.";
+
 }  // namespace
 
 PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curves,
@@ -30,6 +32,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
       cells_(cells),
       search_(session, "past", this),
       curveSearch_(*curves),
+      variables_(session, "past/variable", this),
       names_(session, cells, this),
       field_(new QLineEdit),
       when_(new QComboBox),
@@ -87,6 +90,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   const auto anew = [this] {
     search_.cancel();
     names_.cancel();
+    variables_.cancel();
     reached_ = 0;
     curveSearch_.begin({});
     say({});
@@ -104,6 +108,18 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   connect(&names_, &NamedSearch::notFound, this, &PastDialog::notFound);
   connect(&names_, &NamedSearch::failed, this,
           [this](const QString& reason) { say("The search could not finish. " + reason); });
+  for (const bool known : {true, false}) {
+    const auto go_on = [this, known] {
+      variable_ = known;
+      conclude();
+    };
+    if (known)
+      connect(&variables_, &inspector::PastSearch::found, this, go_on);
+    else
+      connect(&variables_, &inspector::PastSearch::notFound, this, go_on);
+  }
+  connect(&variables_, &inspector::PastSearch::failed, this,
+          [this](const QString& reason) { say("The search could not finish. " + reason); });
   say({});
 }
 
@@ -118,6 +134,7 @@ void PastDialog::open() {
 void PastDialog::done(int result) {
   search_.cancel();
   names_.cancel();
+  variables_.cancel();
   QDialog::done(result);
 }
 
@@ -143,6 +160,9 @@ void PastDialog::search(bool further) {
     reached_ = 0;
     named_ = false;
     names_.cancel();
+    variables_.cancel();
+    variable_.reset();
+    attributeOf_.clear();
     question_ = inspector::readPastQuestion(field_->text(), *curves_);
     curveSearch_.begin(question_);
   }
@@ -194,41 +214,77 @@ void PastDialog::searchRecords(bool further) {
     return say(forward() ? "That was the newest op." : "That was the first op.");
   request_ = search;
   if (named_) {
-    if (const QString problem = searchName(); !problem.isEmpty()) say(problem);
+    if (!searchName()) conclude();
     return;
   }
-  if (!search_.start(search)) return say("The session has ended, so its values can't be searched.");
+  if (!search_.start(search)) return say(sessionIsOver);
   say("Searching…");
 }
 
-/// Why there is nothing to search; empty: it searches.
-QString PastDialog::searchName() {
+/// False: there is nothing to search.
+bool PastDialog::searchName() {
   const protocol::Breakpoint& asked = question_.search.breakpoints.front();
-  const QString problem = names_.start(QString::fromStdString(asked.target), request_, asked.condition);
-  named_ = problem.isEmpty();
-  if (named_) say("Searching…");
-  return problem;
+  const auto started = names_.start(QString::fromStdString(asked.target), request_, asked.condition);
+  if (started == NamedSearch::Started::nothing_to_search) return false;
+  named_ = started == NamedSearch::Started::searches;
+  say(named_ ? "Searching…" : sessionIsOver);
+  return true;
+}
+
+/// Whether there is a variable of the name at all: of one that has it every value was looked at.
+void PastDialog::askForVariable() {
+  protocol::FindHit any;
+  any.breakpoints = {question_.search.breakpoints.front()};
+  any.breakpoints.front().condition.clear();
+  any.from = session_->recordCount();
+  if (!variables_.start(any)) return say(sessionIsOver);
+  say("Searching…");
+}
+
+/// Of `net.w1` where no variable is recorded so: what is called `w1`, or `model.w1`. False: it is no path.
+bool PastDialog::searchAttribute() {
+  protocol::Breakpoint& asked = question_.search.breakpoints.front();
+  const QString path = QString::fromStdString(asked.target), last = path.section(u'.', -1);
+  if (*variable_ || !attributeOf_.isEmpty() || last == path || last.isEmpty()) return false;
+  attributeOf_ = path;
+  question_.subject.replace(path, last);
+  asked.target = last.toStdString();
+  request_.breakpoints = question_.search.breakpoints;
+  if (!search_.start(request_))
+    say(sessionIsOver);
+  else
+    say("Searching…");
+  return true;
 }
 
 void PastDialog::notFound() {
+  if (question_.subject.isEmpty() || variable_) return conclude();
+  askForVariable();
+}
+
+/// The name was not found so far: goes on elsewhere, or says how much that means.
+void PastDialog::conclude() {
   const auto all = sums();
   QString more = inspector::undecidedText(all);
-  // What no variable of that name fulfils, a tensor may that Python knows by it.
-  if (!named_ && !question_.subject.isEmpty() && !reached_) {
-    const QString problem = searchName();
-    if (problem.isEmpty()) return;
-    more += ' ' + problem;
+  QString left;
+  if (!question_.subject.isEmpty()) {
+    if (!reached_ && searchAttribute()) return;
+    // What no variable of that name fulfils, a tensor may that Python knows by it.
+    if (!named_ && !reached_ && attributeOf_.isEmpty() && searchName()) return;
+    const QString name = QString::fromStdString(question_.search.breakpoints.front().target);
+    left = names_.leftOpen(attributeOf_.isEmpty() ? name : attributeOf_, *variable_, named_);
   }
   if (const quint64 unclear = named_ ? names_.unclear() : 0)
     more += QString(" %1 may have made a value of %2 or not: that can't be told from their lines.")
                 .arg(unclear == 1 ? QString("1 op that meets it")
                                   : QString("%1 ops that meet it").arg(countText(unclear)),
                      question_.subject);
-  const bool open = all.leaveOpen() || (named_ && names_.unclear() > 0);
+  const bool open = all.leaveOpen() || (named_ && names_.unclear() > 0) || !left.isEmpty();
   say(QString("%1%2: %3 looked at.%4")
           .arg(open ? "It can't be shown to have held" : "It did not hold",
                reached_ ? (forward() ? " after that" : " before that") : "",
-               all.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(all.lookedAt)), more));
+               all.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(all.lookedAt)),
+               more + left));
 }
 
 void PastDialog::foundNamed(const protocol::FoundHit& hit, int line) {
@@ -246,8 +302,12 @@ void PastDialog::found(const protocol::FoundHit& hit) {
   QString what = question_.subject.isEmpty() ? QString::fromStdString(hit.reason) : question_.subject;
   if (!question_.subject.isEmpty() && hit.value) what += ": it was " + numberText(*hit.value);
   const auto all = sums();
-  say(QString("At op %1%2: %3.%4")
-          .arg(countText(reached_), stepText(reached_), what, inspector::undecidedText(all, false)),
+  const QString of = attributeOf_.isEmpty()
+                         ? QString()
+                         : QString(" No variable is recorded as %1: this is of one that Ops calls %2.")
+                               .arg(attributeOf_, attributeOf_.section(u'.', -1));
+  say(QString("At op %1%2: %3.%4%5")
+          .arg(countText(reached_), stepText(reached_), what, inspector::undecidedText(all, false), of),
       reached_);
 }
 

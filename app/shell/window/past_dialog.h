@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QDialog>
+#include <optional>
 
 #include "app/shell/window/named_search.h"
 #include "inspector/model/ops/curve_search.h"
@@ -31,11 +32,14 @@ class PastDialog : public QDialog {
   void searchCurves(bool further);
   QString pointText(const inspector::CurvePoint& point) const;
   void searchRecords(bool further);
-  QString searchName();
+  bool searchName();
+  void askForVariable();
+  bool searchAttribute();
+  void conclude();
   void foundNamed(const protocol::FoundHit& hit, int line);
   void found(const protocol::FoundHit& hit);
   void notFound();
-  bool running() const { return search_.running() || names_.running(); }
+  bool running() const { return search_.running() || names_.running() || variables_.running(); }
   inspector::PastSearch::Sums sums() const { return named_ ? names_.sums() : search_.sums(); }
   void say(const QString& sentence, inspector::RecordNumber record = 0);
   void showProgress();
@@ -48,8 +52,11 @@ class PastDialog : public QDialog {
   inspector::CellNames* cells_;
   inspector::PastSearch search_;
   inspector::CurveSearch curveSearch_;
-  NamedSearch names_;   ///< where no variable has the name
-  bool named_ = false;  ///< that is what found the answer, or searches
+  inspector::PastSearch variables_;  ///< for any write of a variable that has the name
+  std::optional<bool> variable_;     ///< there is one; nothing: that is not known yet
+  QString attributeOf_;  ///< `net.w1`, where no variable is recorded so and `w1` is searched for; else empty
+  NamedSearch names_;    ///< where no variable has the name
+  bool named_ = false;   ///< that is what found the answer, or searches
   protocol::FindHit request_;
   inspector::PastQuestion question_;
   inspector::RecordNumber record_ = 0;   ///< where the answer leads

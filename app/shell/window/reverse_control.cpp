@@ -133,10 +133,9 @@ void ReverseControl::notFound() {
   const auto& sums = search_.sums();
   // A line without ops may have been run, and have stopped the program, where no record says so.
   const bool open = sums.leaveOpen() || !sums.withoutOps.empty();
-  QString sentence =
-      QString("%1 before here: %2 looked at.%3%4")
-          .arg(open ? "No breakpoint can be shown to have held" : "No breakpoint held",
-               ops(sums.lookedAt), inspector::undecidedText(sums), withoutOpsText());
+  QString sentence = QString("%1 before here: %2 looked at.%3%4")
+                         .arg(open ? "No breakpoint can be shown to have held" : "No breakpoint held",
+                              ops(sums.lookedAt), inspector::undecidedText(sums), withoutOpsText());
   if (!sums.problems.empty())
     sentence += QString(" Breakpoint %1 does not work: %2")
                     .arg(sums.problems.front().id)

@@ -80,6 +80,19 @@ bool askForElement(PastQuestion& question, const QString& index) {
   return true;
 }
 
+/// `net.rate < 1` beside other terms: to the language of conditions that is three words, which no op has.
+QString unreadComparison(const protocol::Condition& condition) {
+  static const QRegularExpression sign("^(?!<\\w+>$).*([<>]|==)|^[=!]");  // <lambda> is a scope
+  QString found;
+  protocol::for_each_term(condition, [&](const protocol::Condition& one) {
+    const auto* word = std::get_if<protocol::TextTerm>(&one.term);
+    if (!word || word->part != protocol::FilterPart::any) return;
+    const QString text = QString::fromStdString(word->text);
+    if (found.isEmpty() && sign.match(text).hasMatch()) found = text;
+  });
+  return found;
+}
+
 /// NAME, NAME[i, j], against a number. False: the text is nothing of the kind.
 bool readComparison(const QString& text, const SeriesModel& curves, PastQuestion& question) {
   static const QRegularExpression form(
@@ -136,7 +149,15 @@ PastQuestion readPastQuestion(const QString& text, const SeriesModel& curves) {
   }
   if (!question.curves.isEmpty() || !question.problem.isEmpty()) return question;
   try {
-    protocol::parse_condition(question.search.breakpoints.front().condition);
+    const auto condition = protocol::parse_condition(question.search.breakpoints.front().condition);
+    const QString unread = unreadComparison(condition);
+    if (!unread.isEmpty() && !text.contains(u'"'))
+      question.problem =
+          QStringLiteral(
+              "It can't be shown to have held: \"%1\" would be searched for as a word, because conditions "
+              "don't compare attributes and elements. Ask for each alone (net.rate < 1, W[0, 3] < 1). ")
+              .arg(unread) +
+          kinds_of_question;
   } catch (const protocol::ConditionError& error) {
     question.problem = QString::fromUtf8(error.what()) + u' ' + kinds_of_question;
   }
