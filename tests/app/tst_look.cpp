@@ -183,7 +183,8 @@ class TestLook : public QObject, SampleWindow {
     for (int i = 0; i < 3; ++i) tape(*window_)->zoomIn();  // then its nodes have room for values
     tape(*window_)->canvas()->setFocus();
     press(Qt::Key_M);  // the map would hide some
-    vjp->findChild<QScrollArea*>()->verticalScrollBar()->setValue(0);  // from what Alt+G revealed back to the formula
+    vjp->findChild<QScrollArea*>()->verticalScrollBar()->setValue(
+        0);  // from what Alt+G revealed back to the formula
     waitForFrames(window_.get());
     screenshot(window_.get(), "look-readme");
     QVERIFY2(cutOff(*window_).isEmpty(), qPrintable(cutOff(*window_).join("\n")));
