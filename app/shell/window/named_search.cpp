@@ -144,7 +144,10 @@ QString NamedSearch::leftOpen(const QString& name, bool variable, bool named) co
         .arg(unsure->first);
   if (variable || (!nameless && !all.isEmpty())) return {};
   if (nameless)
-    return QString(" No variable is recorded as %1: ask by the name that Ops has for it.").arg(name);
+    return QString(
+               " No op or assignment gave a variable a value under the name %1: ask by the name that Ops has "
+               "for it.")
+        .arg(name);
   return QString(
              " No curve is called %1, and no cell that ran assigns it; a variable goes by the name that it "
              "was "

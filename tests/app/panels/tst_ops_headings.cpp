@@ -98,17 +98,6 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     QSettings().clear();
   }
 
-  void aFilesNameStaysAsItIs() {
-    test::write(folder_.filePath("train.py"), "import tapedeck as tf\nx = tf.ones([2]) * 2.\ny = x + 1.\n");
-    window_ = newWindow();
-    window_->openNotebook(folder_.filePath("train.py"));
-    QTRY_VERIFY_WITH_TIMEOUT(window_->notebook()->isVisible(), patience);
-    click(0);
-    runByKey(0);
-    showAllRecords();
-    QTRY_COMPARE_WITH_TIMEOUT(names(), QStringList("train.py"), patience);
-  }
-
   void groupByCellRunAndStepAndFoldByMouseAndKeys() {
     train();
     if (QTest::currentTestFailed()) return;
