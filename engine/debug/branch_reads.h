@@ -26,7 +26,7 @@ struct BranchReads {
 };
 
 /// Python is not run again in a branch, so what it made of a value that is another there stays as recorded.
-/// Three things can be known, and are told apart:
+/// It distinguishes three links:
 /// - an op takes the very number or array that Python read: it depends on it;
 /// - an op takes a number, an array or an attribute that had not come up when Python read the first such
 ///   value: Python may have calculated it, or not;

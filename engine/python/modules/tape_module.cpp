@@ -43,7 +43,7 @@ auto through_engine(Function&& function) {
   }
 }
 
-/// The gradient function is traced, too. What it raises then is an error of whoever asks for the gradient.
+/// The gradient function is traced, too. Its exceptions reach the caller that asks for the gradient.
 CustomVjp with_engine_errors(const CustomVjp& vjp) {
   return [vjp](std::span<const Tensor> cotangents) {
     try {

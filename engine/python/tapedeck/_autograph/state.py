@@ -148,7 +148,7 @@ def copied(value):
 
 
 def zeros_like(value):
-    """Zeros in the value's form, for a returned value that is not there yet: nobody sees them."""
+    """Zeros in the value's form, in place of a returned value that is not there yet. No caller sees them."""
     def zero(leaf):
         if not is_carried(leaf):
             return leaf
