@@ -237,6 +237,8 @@ class TestOpsPanel : public QObject {
         {"import tapedeck as tf, os\nx = tf.constant([1., 2.])\nfor i in range(30000): x = "
          "tf.tanh(x)\nos.getpid()"});
     runCell(0);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->session()->recordCount(), 30000u, patience);
     QTRY_COMPARE_WITH_TIMEOUT(window_->session()->cursor(), window_->session()->recordCount(), patience);
     const auto count = window_->session()->recordCount();
     QTRY_VERIFY_WITH_TIMEOUT(window_->session()->cachedRecord(count), patience);
