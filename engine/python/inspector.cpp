@@ -36,6 +36,14 @@ milliseconds limit_of(const debug::HostRequest& request) {
   return evaluate ? milliseconds(evaluate->limit_ms.value_or(0)) : page_limit;
 }
 
+/// Of a request that runs the user's code and puts back what that changed: its stop, nothing inside: between
+/// two cells. The program must not go on meanwhile.
+std::optional<std::optional<std::uint64_t>> held_stop(const debug::HostRequest& request) {
+  if (const auto* evaluate = std::get_if<protocol::Evaluate>(&request)) return evaluate->stop;
+  if (const auto* assign = std::get_if<protocol::Assign>(&request)) return assign->place.stop;
+  return std::nullopt;
+}
+
 std::atomic<bool> putting_back{false};
 
 std::atomic<Clock::rep> value_began{0};  ///< 0: no value is looked at
@@ -66,6 +74,7 @@ struct Inspector::Task {
   CancelFlag ends{false};  ///< cancelled, or late
   std::optional<protocol::Reply> reply;
   bool begun = false, done = false, abandoned = false;
+  bool holds_gate = false;
   Clock::time_point began{};
   Clock::time_point last_interrupt{};
   std::optional<Clock::time_point> first_interrupt;
@@ -83,6 +92,8 @@ struct Inspector::State {
 
   void run();
   void perform(const std::shared_ptr<Task>& task);
+  void release_gate(Task& task);
+  void abandon(Task& task);
   bool interrupt(const std::shared_ptr<Task>& task, const char* exception);
   void watch(const std::shared_ptr<Task>& task, const CancelFlag& cancel, std::unique_lock<std::mutex>& lock);
 };
@@ -104,11 +115,29 @@ void Inspector::State::run() {
   changed.notify_all();
 }
 
+/// With the mutex locked.
+void Inspector::State::release_gate(Task& task) {
+  if (std::exchange(task.holds_gate, false)) recorder.gate().release();
+}
+
+/// The same.
+void Inspector::State::abandon(Task& task) {
+  task.abandoned = true;
+  release_gate(task);
+}
+
 void Inspector::State::perform(const std::shared_ptr<Task>& task) {
   const py::gil_scoped_acquire locked;
   {
     const std::lock_guard lock(mutex);
     if (task->abandoned) return;
+    if (const auto stop = held_stop(task->request)) {
+      task->holds_gate = recorder.gate().hold(*stop);
+      if (!task->holds_gate) {
+        task->reply = protocol::Failure{"The program has gone on since.", "gone"};
+        return;
+      }
+    }
     thread = PyThread_get_thread_ident();
     current = task;
     task->begun = true;
@@ -121,6 +150,7 @@ void Inspector::State::perform(const std::shared_ptr<Task>& task) {
   value_began = 0;
   computing_ends = nullptr;
   current.reset();
+  release_gate(*task);
   task->reply = std::move(reply);
 }
 
@@ -145,12 +175,12 @@ void Inspector::State::watch(const std::shared_ptr<Task>& task, const CancelFlag
     const auto now = Clock::now();
     if (!task->begun) {
       if (!task->cancel) continue;
-      task->abandoned = true;
+      abandon(*task);
       return;
     }
     const bool late = limit.count() > 0 && now - task->began > limit;
     if ((task->cancel || late) && task->first_interrupt && now - *task->first_interrupt > patience) {
-      task->abandoned = true;
+      abandon(*task);
       return;
     }
     if (task->cancel || late) task->ends = true;

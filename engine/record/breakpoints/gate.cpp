@@ -83,22 +83,43 @@ void Gate::wait(const GatePoint& point, const BreakStop* why) {
     // The main thread gets the signal: interrupted by both, it would be interrupted again in a `finally`.
     if (ending_ && !on_main_thread()) break;
     if (changed_.wait_for(lock, look) == std::cv_status::no_timeout) continue;
-    if (!host_hooks().interrupted || !waits(ticket)) continue;
-    lock.unlock();
-    const bool interrupted = host_hooks().interrupted();
-    lock.lock();
-    if (!interrupted) continue;
-    open();
-    lock.unlock();
-    notify();
-    throw Interrupted();
+    if (waits(ticket)) check_interrupt_here(lock);
   }
+  for (auto look = first_interrupt_look; holds_ > 0 && !ending_;
+       look = std::min(2 * look, longest_interrupt_look))
+    if (changed_.wait_for(lock, look) == std::cv_status::timeout && holds_ > 0) check_interrupt_here(lock);
   if (!ending_) return;
   // Also where another thread's interrupt has opened the gate: user code must not run on.
   std::erase_if(waiting_, [&](const Waiting& one) { return one.ticket == ticket; });
   lock.unlock();
   notify();
   throw Interrupted();
+}
+
+/// Throws Interrupted if the user interrupted, which opens the gate.
+void Gate::check_interrupt_here(std::unique_lock<std::mutex>& lock) {
+  if (!host_hooks().interrupted) return;
+  lock.unlock();
+  const bool interrupted = host_hooks().interrupted();
+  lock.lock();
+  if (!interrupted) return;
+  open();
+  lock.unlock();
+  notify();
+  throw Interrupted();
+}
+
+bool Gate::hold(std::optional<std::uint64_t> stop) {
+  const std::lock_guard lock(mutex_);
+  const bool is_there = stop ? !waiting_.empty() && stop_of(waiting_.front()) == *stop : !cell_runs_;
+  if (is_there) ++holds_;
+  return is_there;
+}
+
+void Gate::release() {
+  const std::lock_guard lock(mutex_);
+  --holds_;
+  changed_.notify_all();
 }
 
 void Gate::end() {
@@ -215,16 +236,24 @@ bool Gate::break_at_cell_start() const {
 }
 
 void Gate::cell_started() {
-  const std::lock_guard lock(mutex_);
+  const HostUnlock unlocked;  // an evaluation needs the host's lock to end
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return holds_ == 0 || ending_; });
+  cell_runs_ = true;
   cell_pending_ = break_at_cell_start_ && attended_ && !ending_;
   update_armed();
 }
 
 void Gate::cell_ended() {
   const std::lock_guard lock(mutex_);
-  cell_pending_ = false;
+  cell_pending_ = cell_runs_ = false;
   if (mode_ == Mode::other_line) mode_ = Mode::stop;  // the next op is on another line
   update_armed();
+}
+
+std::uint64_t Gate::stop_of(const Waiting& one) {
+  const GatePoint& point = one.point;
+  return point.number != 0 && point.gradient.source == 0 ? point.number : beyond_records + one.ticket;
 }
 
 GateStatus Gate::status() const {
@@ -239,7 +268,7 @@ GateStatus Gate::status() const {
             point.thread,
             why.after || point.gradient.source != 0,
             why.breakpoints,
-            point.number != 0 && point.gradient.source == 0 ? point.number : beyond_records + ticket,
+            stop_of(waiting_.front()),
             point.gradient};
   }
   return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,12 +82,19 @@ class Gate {
   /// A playback or custom gradient has ended: a step out may end there.
   void ended(std::uint32_t number);
 
+  /// For an evaluation at that stop, or between two cells: until release(), threads that may go on stay where
+  /// they are, and no cell begins; an evaluation puts random state back, which a running program draws from.
+  /// False: the program is elsewhere by now.
+  bool hold(std::optional<std::uint64_t> stop);
+  void release();
+
   void command(GateCommand command);
   /// Unattended, i.e. without a client to give commands, the gate never stops. It starts attended. After
   /// GateCommand::end a thread that waits does not go on by this.
   void set_attended(bool attended);
   void set_break_at_cell_start(bool on);
   bool break_at_cell_start() const;
+  /// Waits for an evaluation that holds the gate.
   void cell_started();
   void cell_ended();
   GateStatus status() const;
@@ -95,6 +103,7 @@ class Gate {
   enum class Mode { run, stop, other_line, after_record };
   bool must_stop(const GatePoint& point) const;
   void wait(const GatePoint& point, const BreakStop* why);
+  void check_interrupt_here(std::unique_lock<std::mutex>& lock);
   std::uint64_t enter(const GatePoint& point, const BreakStop* why);
   void open();
   void end();
@@ -115,7 +124,9 @@ class Gate {
   bool attended_ = true;
   bool ending_ = false;  ///< the process: nothing stops any more, and what waits is interrupted
   bool break_at_cell_start_ = false;
-  bool cell_pending_ = false;    ///< a cell has begun and not reached its first stop point
+  bool cell_pending_ = false;  ///< a cell has begun and not reached its first stop point
+  bool cell_runs_ = false;
+  int holds_ = 0;                ///< evaluations that hold the gate
   std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
   std::uint32_t after_ = 0;      ///< after_record: which one
   std::uint32_t stepped_over_ = 0;
@@ -125,6 +136,8 @@ class Gate {
     std::uint64_t ticket = 0;  ///< unique: two threads may stop at one record (writes of variables)
   };
   bool waits(std::uint64_t ticket) const;
+  /// As GateStatus::stop.
+  static std::uint64_t stop_of(const Waiting& one);
   /// In order of arrival: the one that is shown stays shown until it continues. A thread continues when its
   /// ticket is no longer here.
   std::deque<Waiting> waiting_;

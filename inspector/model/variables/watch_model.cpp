@@ -11,7 +11,12 @@ constexpr std::uint32_t time_limit_ms = 2000;
 }  // namespace
 
 WatchModel::WatchModel(Session* session, FramesModel* frames, QObject* parent)
-    : ValueTree(session, frames, QStringLiteral("watch"), parent) {}
+    : ValueTree(session, frames, QStringLiteral("watch"), parent) {
+  // The program waits for an evaluation before it goes on.
+  connect(frames, &FramesModel::placeChanged, this, [this] {
+    if (!this->frames()->readable()) this->session()->drop(evaluateChannel());
+  });
+}
 
 void WatchModel::append(const QString& expression) {
   expressions_ << expression;

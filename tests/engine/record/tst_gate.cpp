@@ -91,6 +91,67 @@ class TestGate : public QObject {
     QVERIFY(session.gate().status().state == GateState::open);
   }
 
+  void an_evaluation_holds_the_program_at_its_stop() {
+    std::atomic<int> went_on{0};
+    Session session([&went_on] {
+      const Tensor x = vector_of({1, 2});
+      sum(x);
+      ++went_on;
+      sum(x);
+    });
+    Gate& gate = session.gate();
+    QVERIFY(gate.hold(std::nullopt));  // between two cells
+    gate.release();
+    gate.command(GateCommand::pause);
+    session.start();
+    QCOMPARE(session.next_stop().op, std::string("test_sum"));
+    const std::uint64_t stop = gate.status().stop;
+    QVERIFY(!gate.hold(stop + 1));
+    QVERIFY(gate.hold(stop));
+    gate.command(GateCommand::step_op);
+    QVERIFY(gate.status().state == GateState::will_stop);
+    QVERIFY(!gate.hold(stop));  // a second one would come too late
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    QCOMPARE(went_on.load(), 0);
+    gate.release();
+    QCOMPARE(session.next_stop().number, std::uint64_t{2});
+    QCOMPARE(went_on.load(), 1);
+  }
+
+  void an_interrupt_leaves_an_evaluation_behind() {
+    Session session([] { sum(vector_of({1, 2})); });
+    set_host_hooks({.interrupted = [] { return interrupt_wanted.load(); }});
+    session.gate().command(GateCommand::pause);
+    session.start();
+    QCOMPARE(session.next_stop().op, std::string("test_sum"));
+    QVERIFY(session.gate().hold(session.gate().status().stop));
+    session.gate().command(GateCommand::run);
+    interrupt_wanted = true;
+    QVERIFY(wait_for([&] { return session.finished.load(); }));
+    QVERIFY(session.interrupted);
+    session.gate().release();
+  }
+
+  void no_cell_begins_during_an_evaluation() {
+    Session session([] {});
+    Gate& gate = session.gate();
+    QVERIFY(gate.hold(std::nullopt));
+    std::atomic<bool> began{false};
+    std::thread cell([&] {
+      gate.cell_started();
+      began = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const bool was_early = began;
+    gate.release();
+    cell.join();
+    QVERIFY(!was_early);
+    QVERIFY(!gate.hold(std::nullopt));  // it runs
+    gate.cell_ended();
+    QVERIFY(gate.hold(std::nullopt));
+    gate.release();
+  }
+
   void steps_go_forward_into_custom_gradients_and_backward_vjp_by_vjp() {
     Session session([] { program_with_gradients(); });
     session.gate().command(GateCommand::step_op);
