@@ -113,14 +113,16 @@ class _Loop:
 
     def _shapes(self):
         """Of each tensor that the loop carries the shape that set_loop_options gave it, or None."""
-        leaves = [leaf for value in self._start for leaf in state.leaves_of(value) if state.is_carried(leaf)]
-        shapes = [next((TensorShape(shape) for variable, shape in self._invariants if variable is leaf), None) for leaf in leaves]
-        return shapes
+        return [self._shape_of(leaf) for value in self._start for leaf in state.leaves_of(value) if state.is_carried(leaf)]
+
+    def _shape_of(self, leaf):
+        shape = next((shape for variable, shape in self._invariants if variable is leaf), None)
+        return shape if shape is None else TensorShape(shape.shape if hasattr(shape, "dtype") else shape)
 
     def _may_change(self, before, after):
         """Whether shape_invariants let the value's shape change so."""
         pairs = [(old, new) for old, new in zip(state.leaves_of(before), state.leaves_of(after)) if state.is_carried(old)]
-        shapes = [next((TensorShape(shape) for variable, shape in self._invariants if variable is old), None) for old, _ in pairs]
+        shapes = [self._shape_of(old) for old, _ in pairs]
         return all(state.as_tensor(new).shape == state.as_tensor(old).shape if shape is None else
                    shape.is_compatible_with(state.as_tensor(new).shape) for (old, new), shape in zip(pairs, shapes))
 
