@@ -98,6 +98,10 @@ void fill_late_numbers(const Node& node, std::span<const Tensor> inputs, std::ve
   }
 }
 
+void GraphTracer::forget_marks() {
+  marked.clear();
+}
+
 std::int64_t GraphTracer::late_number(const Tensor& tensor, std::int64_t index) {
   marked.push_back({tensor, index});
   return first_mark + mark_step * static_cast<std::int64_t>(marked.size());

@@ -231,10 +231,14 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   };
   const std::span<const Tensor> of_condition = inputs.subspan(count, first_of_body - count);
   const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
-  if (current_tracer())  // this graph becomes part of one that is being traced
+  if (current_tracer()) {  // this graph becomes part of one that is being traced
+    std::vector<Invariant> invariants;
+    for (std::size_t i = 0; i < count; ++i)
+      invariants.emplace_back(body.graph().value_spec({static_cast<std::int32_t>(i), 0}));
     return loop(
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
-        [&](std::span<const Tensor> values) { return call(body, values, of_body); });
+        [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
+  }
   while (call(condition, variables, of_condition)[0].item() != 0) {
     check_interrupt();
     variables = call(body, variables, of_body);

@@ -49,7 +49,10 @@ std::string described(const Tensor& tensor) {
 
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around) {
   graph_.name = std::move(name);
-  if (around) locate_ = around->locate_;
+  if (around)
+    locate_ = around->locate_;
+  else
+    forget_marks();
 }
 
 std::uint32_t GraphTracer::location() const {

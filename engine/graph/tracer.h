@@ -83,6 +83,7 @@ class GraphTracer final : public TapeTracer {
   Value constant_of(const Tensor& tensor);
   Value captured(const Tensor& tensor, std::string_view what);
   bool knows(const Tensor& tensor) const;
+  static void forget_marks();  ///< of calls that failed before they were made
   std::int32_t draw_of(const OpContext& context);
   struct Evaluation;
   ValueSpec spec_of(Value value) const;
