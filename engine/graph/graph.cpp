@@ -41,6 +41,7 @@ std::string attribute_text(const Graph& graph, const Node& node, std::size_t att
   for (const LateNumber& late : node.late) {
     if (static_cast<std::size_t>(late.attribute) != attribute) continue;
     const Value input = node.inputs[static_cast<std::size_t>(late.input)];
+    if (late.index < 0) return name_of(graph, input);
     const bool is_scalar = !graph.unknown(input).rank && graph.spec(input).shape.rank() == 0;
     texts[static_cast<std::size_t>(std::max(late.element, 0))] =
         name_of(graph, input) + (is_scalar ? "" : "[" + std::to_string(late.index) + "]");

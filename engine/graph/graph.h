@@ -60,7 +60,7 @@ struct LateNumber {
   std::int32_t attribute = 0;
   std::int32_t element = -1;  ///< of a list; -1: the attribute is a number
   std::int32_t input = 0;     ///< of the node
-  std::int64_t index = 0;     ///< of the input's element
+  std::int64_t index = 0;     ///< of the input's element; -1: the attribute is the list of all of them
   auto operator<=>(const LateNumber&) const = default;
 };
 

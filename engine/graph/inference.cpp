@@ -70,6 +70,7 @@ class Search {
   struct Trial {
     std::vector<Shape> shapes;
     std::vector<std::int64_t> numbers;
+    std::vector<std::vector<std::int64_t>> lists;
   };
   struct Answer {
     Attributes attributes;
@@ -83,8 +84,11 @@ class Search {
       const std::optional<Shape>& shape = call_.worlds[i][world];
       trial.shapes.push_back(shape ? *shape : *new_worlds(input.shape(), unknown_of(input))[world]);
     }
-    for (const OpenNumber& number : call_.numbers)
+    for (const OpenNumber& number : call_.numbers) {
+      const Shape any = filled(ranks[world], extents[world]);
       trial.numbers.push_back(number.values[world].value_or(extents[world]));
+      trial.lists.push_back(number.lists[world].value_or(std::vector<std::int64_t>(any.begin(), any.end())));
+    }
     return trial;
   }
 
@@ -92,7 +96,10 @@ class Search {
     if (call_.numbers.empty()) return call_.attributes;
     std::vector<Attribute> values = attributes_;
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      set_number(values, call_.numbers[i].attribute, call_.numbers[i].element, trial.numbers[i]);
+      if (call_.numbers[i].is_whole)
+        values[call_.numbers[i].attribute] = trial.lists[i];
+      else
+        set_number(values, call_.numbers[i].attribute, call_.numbers[i].element, trial.numbers[i]);
     return Attributes(std::move(values));
   }
 
@@ -179,7 +186,7 @@ class Search {
         if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
     }
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      if (call_.numbers[i].assumed || !call_.numbers[i].values[world]) all.push_back({0, -1, i, near_numbers(true), {}});
+      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world])) all.push_back({0, -1, i, near_numbers(true), {}});
     return all;
   }
 

@@ -27,6 +27,9 @@ struct OpenNumber {
   std::size_t attribute = 0;
   std::int32_t element = -1;                                     ///< of a list; -1: the attribute is a number
   std::array<std::optional<std::int64_t>, world_count> values;  ///< in each world, where that follows
+  /// Instead of `element` and `values`: the whole attribute.
+  bool is_whole = false;
+  std::array<std::optional<std::vector<std::int64_t>>, world_count> lists;
   bool assumed = false;  ///< `values` do not follow from shapes alone
 };
 

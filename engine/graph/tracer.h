@@ -58,7 +58,8 @@ class GraphTracer final : public TapeTracer {
   /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument.
   std::optional<Tensor> computed_now(const Tensor& tensor);
   /// What is passed as a number of an attribute where only a run knows it: a number that tells is_open() of
-  /// it. It is the element at `index` of the tensor, and goes to the next call of an op.
+  /// it. It is the element at `index` of the tensor, and goes to the next call of an op. Index -1, alone in a list: the
+  /// list of all elements, of which not even the number need be known.
   std::int64_t late_number(const Tensor& tensor, std::int64_t index);
   /// From now on the tensor has what of this shape is known, too; each run checks it. Throws
   /// InvalidArgumentError where that cannot be.
