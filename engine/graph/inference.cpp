@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
 constexpr std::array<int, world_count> ranks{2, 1, 0};
-constexpr int most_trials = 300;          // of a search, in one world
+constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
+constexpr int most_trials = 400;          // of a search, in one world
 constexpr std::size_t most_numbers = 12;  // that an unknown extent may be, in a search
 
 Shape filled(int rank, std::int64_t extent) {
@@ -63,6 +64,9 @@ class Search {
     for (std::size_t world = 0; world < world_count; ++world) answer(world);
     for (std::size_t world = 0; world < world_count; ++world)
       if (!answers_[world]) look_further(world);
+    const bool assumes =
+        std::ranges::any_of(call_.numbers, [](const OpenNumber& number) { return number.assumed; });
+    if (searched_ || assumes) vary();
     return merge();
   }
 
@@ -86,7 +90,7 @@ class Search {
     }
     for (const OpenNumber& number : call_.numbers) {
       const Shape any = filled(ranks[world], extents[world]);
-      trial.numbers.push_back(number.values[world].value_or(extents[world]));
+      trial.numbers.push_back(number.values[world].value_or(assumed_numbers[world]));
       trial.lists.push_back(number.lists[world].value_or(std::vector<std::int64_t>(any.begin(), any.end())));
     }
     return trial;
@@ -125,7 +129,8 @@ class Search {
   }
 
   void answer(std::size_t world) {
-    answers_[world] = tried(usual(world));
+    trials_[world] = usual(world);
+    answers_[world] = tried(trials_[world]);
     if (answers_[world]) all_.push_back(answers_[world]->results);
   }
 
@@ -211,7 +216,10 @@ class Search {
         std::optional<Answer> found = tried(base);
         if (!found) return false;
         all_.push_back(found->results);
-        if (!answers_[world]) answers_[world] = std::move(found);
+        if (!answers_[world]) {
+          answers_[world] = std::move(found);
+          trials_[world] = base;
+        }
         return !to_the_end;
       }
       for (std::size_t i = first; i < all.size(); ++i)
@@ -225,6 +233,43 @@ class Search {
     // Once some extents fit, more changes would only say what else might.
     for (int changes = 1; changes <= 3 && !answers_[world]; ++changes)
       if (change(usual(world), 0, changes)) return;
+  }
+
+  /// What else fits near an answer that a search found: each unknown alone, those that are equal there together, and
+  /// all together. Results that differ then are not known.
+  void vary() {
+    std::size_t world = 0;
+    while (world < world_count && !answers_[world]) ++world;
+    if (world == world_count) return;
+    const Trial base = trials_[world];
+    const std::vector<Unknown> all = unknowns(world);
+    const auto add = [&](const Trial& trial) {
+      if (std::optional<Answer> found = tried(trial)) all_.push_back(std::move(found->results));
+    };
+    const auto value_in = [&](const Unknown& unknown) -> std::int64_t {
+      if (unknown.number != SIZE_MAX) return base.numbers[unknown.number];
+      const Shape& shape = base.shapes[unknown.input];
+      return unknown.axis < 0 || unknown.axis >= shape.rank() ? -1 : shape[unknown.axis];
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t option = 0; option < all[i].options(); ++option) {
+        Trial alone = base, equal = base, together = base;
+        put(alone, all[i], option);
+        add(alone);
+        if (all[i].axis < 0 || all.size() == 1) continue;
+        for (const Unknown& other : all) {
+          if (other.axis < 0) continue;
+          set_extent(together, other, all[i].values[option]);
+          if (value_in(other) == value_in(all[i])) set_extent(equal, other, all[i].values[option]);
+        }
+        add(equal);
+        if (i == 0) add(together);
+      }
+    }
+  }
+
+  static void set_extent(Trial& trial, const Unknown& unknown, std::int64_t extent) {
+    trial.shapes[unknown.input][unknown.axis] = extent;
   }
 
   /// The error of the usual extents, where unknown ones read None.
@@ -302,6 +347,7 @@ class Search {
   std::vector<std::size_t> firsts_;
   std::vector<Attribute> attributes_;
   std::array<std::optional<Answer>, world_count> answers_;
+  std::array<Trial, world_count> trials_;     ///< that gave the answers
   std::vector<std::vector<OpenResult>> all_;  ///< that were found
   std::exception_ptr error_;                  ///< the first one
   bool searched_ = false;
@@ -310,7 +356,7 @@ class Search {
 }  // namespace
 
 std::int64_t number_in_world(std::size_t world) {
-  return extents[world];
+  return assumed_numbers[world];
 }
 
 Worlds new_worlds(const Shape& shape, UnknownShape unknown) {

@@ -19,7 +19,7 @@ using Worlds = std::array<std::optional<Shape>, world_count>;
 /// The worlds of a tensor of which that is unknown: two extents that much divides, and 1. Where the rank is
 /// unknown, each world has another.
 Worlds new_worlds(const Shape& shape, UnknownShape unknown);
-/// What an extent or number that is not known is in a world.
+/// What a number that only a run knows is taken to be in a world.
 std::int64_t number_in_world(std::size_t world);
 
 /// A number of an attribute that is known only when the graph runs.

@@ -366,6 +366,8 @@ def _cosine_transform(function, input, kind, n, axis, norm):
     if n is not None:
         x = _sized(x, -1, _extents(function, [n], 1)[0])
     count = x.shape[-1]
+    if count is None:
+        raise InvalidArgumentError(f"{function}: the last axis of {x.shape} must be known while a function is traced")
     if count < (2 if kind == 1 else 1):
         raise InvalidArgumentError(f"{function}: the last axis of {tuple(x.shape)} is too short")
     matrix = _cosines(kind, count)

@@ -63,16 +63,15 @@ std::int64_t late_extent(const Tensor& x) {
   return dynamic_cast<GraphTracer&>(*current_tracer()).late_number(call("shape", {x}), 0);
 }
 
-/// The op's results, and the gradients of their sum with respect to its inputs, where they have any.
+/// The op's results, and the gradients of their sum with respect to its inputs.
 Tensors with_gradients(const OpDef& op, const Attributes& attributes, Inputs inputs) {
   if (!op.vjp) return run_op(op, inputs, attributes);
   Tape tape;
   tape.start();
   for (const Tensor& input : inputs) tape.watch(input);
   Tensors results = run_op(op, inputs, attributes);
-  const Tensors gradients = tape.gradient(results, inputs);
-  for (const Tensor& gradient : gradients)
-    if (gradient) results.push_back(gradient);
+  // Zeros where there is none: where VJPs cannot be tried on samples, the trace does not know that.
+  for (const Tensor& gradient : tape.gradient(results, inputs, {}, Unconnected::zero)) results.push_back(gradient);
   return results;
 }
 
@@ -159,7 +158,8 @@ class TestGraphShapes : public QObject {
         }
       }
     }
-    QVERIFY2(comparison.wrong.empty(), ("\n" + comparison.wrong).c_str());
+    if (!comparison.wrong.empty()) qWarning("%s", comparison.wrong.c_str());
+    QVERIFY2(comparison.wrong.empty(), "see above");
     QVERIFY2(comparison.traced > 450, std::to_string(comparison.traced).c_str());
     QVERIFY2(comparison.compared > 1200, std::to_string(comparison.compared).c_str());
   }

@@ -108,6 +108,25 @@ class Traces(GraphCase):
             self.check(function)
         self.check(lambda x: tf.random.stateless_normal([tf.shape(x)[0], 3], [1, 2]))
 
+    def test_numbers_may_be_arguments(self):
+        whole = tf.TensorSpec([], tf.int32)
+        x3, x5 = tf.constant(np.arange(6.).reshape(3, 2), tf.float32), tf.constant(np.arange(10.).reshape(5, 2), tf.float32)
+        for function, specs, calls in (
+                (lambda n: tf.zeros([n, 3]), [whole], [[4], [0]]), (lambda n: tf.range(n * 2), [whole], [[4], [0]]),
+                (lambda n: tf.reduce_sum(tf.reshape(tf.range(6), [2, 3]), axis=n), [whole], [[0], [1]]),
+                (lambda x, n: x[:n], [rows, whole], [[x3, 2], [x5, -1]]), (lambda x, n: x[n:, 0], [rows, whole], [[x3, 2], [x5, -1]]),
+                (lambda x, n: tf.reshape(x, [n, -1]), [rows, whole], [[x3, 2], [x5, 10]]),
+                (lambda n: tf.reshape(tf.zeros([n, 3]), [n * 3]), [whole], [[2], [10]]),
+                (tf.transpose, [rows, tf.TensorSpec([2], tf.int32)], [[x3, [0, 1]], [x5, [1, 0]]]),
+                (lambda x: tf.zeros(tf.shape(x)), [tf.TensorSpec(None)], [[x3], [x5[0]]]),
+                (lambda x, y: tf.reshape(x, tf.shape(y)), [tf.TensorSpec(None)] * 2, [[x3, tf.transpose(x3)], [x5, tf.reshape(x5, [-1])]]),
+                (lambda x: tf.reduce_sum(x * 2., axis=-1) + 1., [tf.TensorSpec(None)], [[x3], [x5[0]], [tf.ones([2, 3, 4])]])):
+            made = tf.function(function, input_signature=specs)
+            for arguments in calls:
+                arguments = [tf.convert_to_tensor(each) for each in arguments]
+                self.assertSame(function(*arguments), made(*arguments))
+            self.assertEqual(made.experimental_get_tracing_count(), 1)
+
     def test_results_whose_shapes_depend_on_values(self):
         self.check(lambda x: tf.boolean_mask(x, x[:, 0] > 0) * 2.)
         self.check(lambda x: tf.gather_nd(x, tf.where(x > 0)))
@@ -195,6 +214,15 @@ class Traces(GraphCase):
         with self.assertRaisesRegex(ValueError, r"'x' must keep its shape in the loop in line \d+: it is float32 \(3,\) before the loop, "
                                     r"float32 \(6,\) after an iteration \(line \d+\); .*shape_invariants"):
             tf.function(refused)(tf.ones([3]))
+
+    def test_functions_of_slices(self):
+        self.check(lambda x: tf.map_fn(lambda row: tf.reduce_sum(row) * row, x))
+        self.check(lambda x: tf.map_fn(lambda row: (row[0], tf.cast(row[1] > 0, tf.int32)), x, fn_output_signature=(tf.float32, tf.int32)))
+        self.check(lambda x: tf.foldl(lambda a, row: a * .5 + row, x, tf.zeros([2])))
+        self.check(lambda x: tf.foldr(lambda a, row: a * .5 + row, x))
+        for reverse in (False, True):
+            self.check(lambda x, reverse=reverse: tf.scan(lambda a, row: a * .5 + row, x, reverse=reverse))
+        self.check(lambda x: tf.scan(lambda a, row: a + tf.reduce_sum(row), x, 0.))
 
     def test_a_function_may_call_another(self):
         inner = tf.function(lambda x: tf.reshape(x, [tf.shape(x)[0] * 2, -1]), input_signature=[rows])

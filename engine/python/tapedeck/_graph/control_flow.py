@@ -15,6 +15,7 @@ from tapedeck._core.composites import either, op, require_callable as _require_c
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._functions import control
+from tapedeck._graph import counted
 from tapedeck._graph.tensor_array import TensorArray
 
 
@@ -328,6 +329,8 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     another dtype or form than fn_output_signature has; TypeError for a value that is not a function, and a list where that is a tuple.
     """
     signature = dtype if fn_output_signature is None else fn_output_signature
+    if counted.is_counted(elems):
+        return counted.mapped("map_fn", fn, elems)
     return _mapped("map_fn", fn, _slices("map_fn", elems), elems, signature)
 
 
@@ -376,6 +379,8 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     Errors: InvalidArgumentError (a ValueError) for scalars, different extents, results of another form or of different
     shapes, and for no slices without an initializer; TypeError for a value that is not a function.
     """
+    if counted.is_counted(elems):
+        return counted.accumulated("scan", fn, elems, initializer, reverse, True)
     values = _accumulate("scan", fn, elems, initializer, reverse)
     if not values:
         return nest.map_structure(lambda leaf: op("zeros")([0, *tensor(leaf).shape], tensor(leaf).dtype), initializer)
@@ -395,6 +400,8 @@ def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
     Returns: in the form of initializer (or elems).
     Errors: as those of tf.scan.
     """
+    if counted.is_counted(elems):
+        return counted.accumulated("foldl", fn, elems, initializer, False, False)
     return _last(_accumulate("foldl", fn, elems, initializer, False), initializer)
 
 
@@ -406,4 +413,6 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
     Returns: in the form of initializer (or elems).
     Errors: as those of tf.scan.
     """
+    if counted.is_counted(elems):
+        return counted.accumulated("foldr", fn, elems, initializer, True, False)
     return _last(_accumulate("foldr", fn, elems, initializer, True), initializer)

@@ -199,6 +199,8 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     if not fast:
         return _op("matmul")(_op("pinv")(matrix), rhs)
     rows, columns = matrix.shape[-2:]
+    if rows is None or columns is None:
+        raise _engine.InvalidArgumentError(f"lstsq: the last two axes of matrix {matrix.shape} must be known while a function is traced")
     tall = rows >= columns
     gram = _op("matmul")(matrix, matrix, adjoint_a=tall, adjoint_b=not tall)
     if isinstance(l2_regularizer, (_engine.Tensor, _engine.Variable)) or number(l2_regularizer, "l2_regularizer") != 0:
