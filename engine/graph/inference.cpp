@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
 constexpr std::array<int, world_count> ranks{2, 1, 0};
 constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
-constexpr int most_trials = 400;          // of a search, in one world
+constexpr int most_trials = 400;                                           // of a search, in one world
 constexpr std::size_t most_numbers = 12;  // that an unknown extent may be, in a search
 
 Shape filled(int rank, std::int64_t extent) {
@@ -24,7 +24,8 @@ struct OpenResult {
   UnknownShape unknown;
 };
 
-std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs,
+                                          const Attributes& attributes) {
   constexpr UnknownShape first_axis{1, false};
   if (op.name == "where_indices") return {{{DType::int64, {1, inputs[0].rank()}}, first_axis}};
   if (op.name == "unique" || op.name == "unique_with_counts") {
@@ -35,8 +36,10 @@ std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tenso
   }
   if (inputs.size() == 1 && inputs[0].dtype() == DType::string)  // the words or letters of a string
     return {{{DType::string, {1}}, first_axis}};
-  fail<UnimplementedError>(op.name, ": the shape of its result depends on values, which a graph function does not have "
-                           "while it is traced");
+  fail<UnimplementedError>(
+      op.name,
+      ": the shape of its result depends on values, which a graph function does not have "
+      "while it is traced");
 }
 
 /// An extent, a rank or a number that is not known, and what it may be.
@@ -138,8 +141,8 @@ class Search {
   std::vector<std::int64_t> near_numbers(bool of_attribute) const {
     std::vector<std::int64_t> numbers;
     const auto add = [&](std::int64_t number) {
-      if ((number >= 0 || of_attribute) && number > -100 && std::ranges::find(numbers, number) == numbers.end() &&
-          numbers.size() < most_numbers)
+      if ((number >= 0 || of_attribute) && number > -100 &&
+          std::ranges::find(numbers, number) == numbers.end() && numbers.size() < most_numbers)
         numbers.push_back(number);
     };
     if (of_attribute)
@@ -191,7 +194,8 @@ class Search {
         if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
     }
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world])) all.push_back({0, -1, i, near_numbers(true), {}});
+      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world]))
+        all.push_back({0, -1, i, near_numbers(true), {}});
     return all;
   }
 
@@ -210,7 +214,8 @@ class Search {
     const bool to_the_end = !searched_;
     searched_ = true;
     int trials = 0;
-    const std::function<bool(Trial, std::size_t, int)> change = [&](const Trial& base, std::size_t first, int changes) {
+    const std::function<bool(Trial, std::size_t, int)> change = [&](const Trial& base, std::size_t first,
+                                                                    int changes) {
       if (changes == 0) {
         if (++trials > most_trials) return true;
         std::optional<Answer> found = tried(base);
@@ -235,8 +240,8 @@ class Search {
       if (change(usual(world), 0, changes)) return;
   }
 
-  /// What else fits near an answer that a search found: each unknown alone, those that are equal there together, and
-  /// all together. Results that differ then are not known.
+  /// What else fits near an answer that a search found: each unknown alone, those that are equal there
+  /// together, and all together. Results that differ then are not known.
   void vary() {
     std::size_t world = 0;
     while (world < world_count && !answers_[world]) ++world;
@@ -304,8 +309,9 @@ class Search {
     }
     for (const std::vector<OpenResult>& other : all_) {
       if (other.size() != results.size())
-        fail<InvalidArgumentError>(call_.op.name, ": has ", results.size(), " results or ", other.size(),
-                                   ", as an extent has it that is not known while the graph function is traced");
+        fail<InvalidArgumentError>(
+            call_.op.name, ": has ", results.size(), " results or ", other.size(),
+            ", as an extent has it that is not known while the graph function is traced");
       for (std::size_t i = 0; i < results.size(); ++i) {
         const TensorSpec &one = results[i].spec, &two = other[i].spec;
         UnknownShape& unknown = inferred.unknown[i];
@@ -325,7 +331,8 @@ class Search {
       if (shape && !sample) sample = &*shape;
     // What is unknown differs between the worlds, although they may have found the same.
     const auto agree = [&](const auto& property) {
-      return std::ranges::all_of(worlds, [&](const auto& shape) { return !shape || property(*shape) == property(*sample); });
+      return std::ranges::all_of(
+          worlds, [&](const auto& shape) { return !shape || property(*shape) == property(*sample); });
     };
     const UnknownShape unknown = inferred.unknown[result];
     if (unknown.rank) {
@@ -374,7 +381,8 @@ Worlds new_worlds(const Shape& shape, UnknownShape unknown) {
   return worlds;
 }
 
-void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element, std::int64_t value) {
+void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element,
+                std::int64_t value) {
   Attribute& place = attributes[attribute];
   if (element >= 0)
     std::get<std::vector<std::int64_t>>(place)[static_cast<std::size_t>(element)] = value;

@@ -18,7 +18,8 @@ struct Marked {
 };
 thread_local std::vector<Marked> marked;
 
-// Marks are numbers that no program passes, and doubles have exactly. Below them are the counters of traced draws.
+// Marks are numbers that no program passes, and doubles have exactly. Below them are the counters of traced
+// draws.
 constexpr std::int64_t first_mark = -(std::int64_t{1} << 62), mark_step = 4096;
 
 std::optional<std::size_t> mark_of(std::int64_t number) {
@@ -64,7 +65,8 @@ std::optional<std::vector<std::int64_t>> list_of(const std::optional<Tensor>& te
 }
 
 /// Nothing is known of the results of a call that no sample fits, but how many there are and their dtype.
-std::optional<Inferred> unknown_result(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+std::optional<Inferred> unknown_result(const OpDef& op, std::span<const Tensor> inputs,
+                                       const Attributes& attributes) {
   if (op.returns_list || op.results.fields.size() > 1) return std::nullopt;
   std::optional<DType> dtype;
   for (std::size_t i = 0; i < attributes.size(); ++i)
@@ -95,8 +97,8 @@ std::vector<std::int64_t> whole_list(const Node& node, const Tensor& input) {
   if (input.is_symbolic()) value = tracer ? tracer->known_value(input) : std::nullopt;
   if (const auto list = list_of(value)) return *list;
   if (input.is_symbolic() && tracer) return {tracer->late_number(input, -1)};
-  fail<InvalidArgumentError>(node.op->name, ": a list of numbers comes from a tensor of shape ", shape_text(input),
-                             "; needs one axis");
+  fail<InvalidArgumentError>(node.op->name, ": a list of numbers comes from a tensor of shape ",
+                             shape_text(input), "; needs one axis");
 }
 
 }  // namespace
@@ -133,7 +135,8 @@ std::int64_t GraphTracer::late_number(const Tensor& tensor, std::int64_t index) 
   return first_mark + mark_step * static_cast<std::int64_t>(marked.size());
 }
 
-bool GraphTracer::is_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) const {
+bool GraphTracer::is_open(const OpDef& op, std::span<const Tensor> inputs,
+                          const Attributes& attributes) const {
   if (guessing_) return false;
   if (op.shape_of_values) return true;
   for (const Tensor& input : inputs)
@@ -154,7 +157,8 @@ std::vector<OpenNumber> GraphTracer::open_numbers(const OpDef&, const Attributes
       std::size_t input = operands;
       while (input < inputs.size() && inputs[input].id() != number.tensor.id()) ++input;
       if (input == inputs.size()) inputs.push_back(number.tensor);
-      node.late.push_back({static_cast<std::int32_t>(i), element, static_cast<std::int32_t>(input), number.index});
+      node.late.push_back(
+          {static_cast<std::int32_t>(i), element, static_cast<std::int32_t>(input), number.index});
       OpenNumber open;
       open.attribute = i;
       open.element = element;
@@ -190,7 +194,8 @@ Tensors GraphTracer::call_open(const OpDef& op, std::span<const Tensor> inputs, 
   try {
     inferred = infer(call);
   } catch (const InvalidArgumentError&) {
-    const bool assumed = std::ranges::any_of(call.numbers, [](const OpenNumber& each) { return each.assumed; });
+    const bool assumed =
+        std::ranges::any_of(call.numbers, [](const OpenNumber& each) { return each.assumed; });
     if (!assumed || !unknown) throw;
     inferred = std::move(*unknown);
   }
@@ -277,7 +282,8 @@ std::vector<bool> GraphTracer::reached_sources(const Tape::GradientCall& call) {
   }
   // A variable that was read before the tape began is known by that value.
   for (const auto& [id, value] : variables_)
-    if (const auto found = values_.find(value.id()); found != values_.end() && reached.contains(found->second))
+    if (const auto found = values_.find(value.id());
+        found != values_.end() && reached.contains(found->second))
       variables.insert(id);
   std::vector<bool> all;
   for (const Tape::Source& source : call.sources)

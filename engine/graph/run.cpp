@@ -63,8 +63,9 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
     slots_ += node.results.size();
   }
   for (const Node& node : graph_.nodes)
-    careful_.push_back(!node.unknown.empty() || !node.late.empty() ||
-                       std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
+    careful_.push_back(
+        !node.unknown.empty() || !node.late.empty() ||
+        std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
   const auto slot_of = [&](Value value) {
     return first_slots_[static_cast<std::size_t>(value.node)] + static_cast<std::size_t>(value.result);
   };
@@ -119,7 +120,8 @@ void Executable::check_results(std::size_t number, std::span<const Tensor> resul
     const Value value{static_cast<std::int32_t>(number), static_cast<std::int32_t>(i)};
     const std::string what = !node.name.empty() ? node.name : node.op ? node.op->name : graph_.name;
     fail<InvalidArgumentError>(what, ": a result is ", to_string(spec_of(results[i])),
-                               " in this run, which the traced function has as ", to_string(graph_.value_spec(value)));
+                               " in this run, which the traced function has as ",
+                               to_string(graph_.value_spec(value)));
   }
 }
 
@@ -254,7 +256,8 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
   if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
   const auto read = inputs.subspan(own->inputs + own->outputs);
-  const CustomVjp vjp = [own, outputs = Tensors(outputs.begin(), outputs.end()), read = Tensors(read.begin(), read.end()),
+  const CustomVjp vjp = [own, outputs = Tensors(outputs.begin(), outputs.end()),
+                         read = Tensors(read.begin(), read.end()),
                          graph = own->error.empty() ? nested_[number][0]
                                                     : nullptr](std::span<const Tensor> cotangents) {
     if (!graph)

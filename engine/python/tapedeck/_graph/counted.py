@@ -29,8 +29,8 @@ def _form(function, fn, *arguments):
     backend().discarded(lambda: seen.append(nest.map_structure(tensor, fn(*arguments))), [])
     for leaf in nest.flatten(seen[0]):
         if leaf.shape.rank is None or not leaf.shape.is_fully_defined():
-            raise _engine.InvalidArgumentError(f"{function}: fn returns {leaf.dtype.name} {leaf.shape}; where the number of slices is known "
-                                               "when the graph runs, its extents must be known")
+            raise _engine.InvalidArgumentError(f"{function}: fn returns {leaf.dtype.name} {leaf.shape}; where the number of slices is "
+                                               "known when the graph runs, its extents must be known")
     return seen[0]
 
 
