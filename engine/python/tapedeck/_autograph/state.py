@@ -194,6 +194,7 @@ def difference(one, other):
             nest.assert_same_structure(one, other)
         except (TypeError, ValueError):
             return "structure"
+    found = None
     for left, right in zip(leaves_of(one), leaves_of(other)):
         if is_carried(left) != is_carried(right) or _is_array(left) != _is_array(right):
             return "kind"
@@ -204,8 +205,8 @@ def difference(one, other):
             if left.dtype != right.dtype:
                 return "dtype"
             if left.shape != right.shape:
-                return "shape"
-    return None
+                found = "shape"
+    return found
 
 
 def _same_number(one, other):
