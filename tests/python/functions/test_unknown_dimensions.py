@@ -237,7 +237,7 @@ class Traces(GraphCase):
         self.assertEqual(f(tf.ones([1, 2])).shape, (5, 2))
         with self.assertRaisesRegex(ValueError, "add: .*"):
             f(tf.ones([4, 2]))
-        with self.assertRaisesRegex(TypeError, r"input_signature wants TensorSpec\(shape=\(None, 2\).*the call has shape \(1, 3\)"):
+        with self.assertRaisesRegex(TypeError, r"input_signature wants TensorSpec\(shape=\(None, 2\).* for x; the call has shape \(1, 3\)"):
             f(tf.ones([1, 3]))
         with self.assertRaisesRegex(ValueError, r"x is float32 \(1, 3\); it was traced for float32 \(None, 2\)"):
             tf.function(lambda x: x).get_concrete_function(rows)(tf.ones([1, 3]))
