@@ -406,7 +406,9 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
     add_part(i, TapeUse::Part::indices, (*call.rows)[i].indices);
   }
   const std::vector<std::pair<std::int32_t, TapeUse::Part>> places = use.parts;
-  tapes_[static_cast<std::size_t>(use.tape)].played_by_runs = true;
+  OwnTape& tape = tapes_[static_cast<std::size_t>(use.tape)];
+  if (tape.played_by_runs) keep_records(tape);
+  tape.played_by_runs = true;
   node.tape = std::make_shared<const TapeUse>(std::move(use));
   set_results(node, specs);
   Tensors results = results_of(add(std::move(node), inputs));
@@ -420,6 +422,14 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
     place = parts[i];
   }
   return gradients;
+}
+
+/// A tape that the trace plays several times, as Jacobians do, is persistent in runs.
+void GraphTracer::keep_records(const OwnTape& tape) {
+  Node& start = graph_.nodes[tape.first_node];
+  TapeUse use = *start.tape;
+  use.persistent = true;
+  start.tape = std::make_shared<const TapeUse>(std::move(use));
 }
 
 void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) {
