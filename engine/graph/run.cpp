@@ -30,10 +30,14 @@ thread_local std::uint32_t failed_location = 0;
 /// By the number of the node that drew: key and counter.
 using Draws = std::map<std::int32_t, std::pair<Attribute, Attribute>>;
 
-/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew.
+/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew; inputs give
+/// numbers.
 Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
   std::vector<Attribute> values;
   for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
+  fill_late_numbers(node, inputs, values);
+  if (!node.draws) return Attributes(std::move(values));
+  inputs = inputs.first(operand_count(node));
   Attribute &key = values[node.op->place_of("key")], &counter = values[node.op->place_of("counter")];
   if (node.draw_of >= 0) {
     std::tie(key, counter) = draws.at(node.draw_of);
@@ -58,6 +62,10 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
     first_slots_.push_back(slots_);
     slots_ += node.results.size();
   }
+  for (const Node& node : graph_.nodes)
+    careful_.push_back(
+        !node.unknown.empty() || !node.late.empty() ||
+        std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
   const auto slot_of = [&](Value value) {
     return first_slots_[static_cast<std::size_t>(value.node)] + static_cast<std::size_t>(value.result);
   };
@@ -74,6 +82,15 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
     if (last[slot] != never) last_read_by_[last[slot]].push_back(slot);
 }
 
+namespace {
+
+bool fits_shape(const Tensor& tensor, const Node& node, std::size_t result) {
+  return is_compatible(tensor.shape(), unknown_of(tensor), node.results[result].shape,
+                       node.unknown.empty() ? UnknownShape{} : node.unknown[result]);
+}
+
+}  // namespace
+
 void Executable::check(std::span<const Tensor> arguments) const {
   const std::size_t wanted = graph_.arguments + graph_.captured.size();
   if (arguments.size() != wanted)
@@ -85,10 +102,29 @@ void Executable::check(std::span<const Tensor> arguments) const {
     if (arguments[i].is_symbolic() && !current_tracer())
       fail<InvalidArgumentError>(graph_.name, ": ", parameter.name,
                                  " belongs to the trace of a graph function, which has ended");
-    if (arguments[i].dtype() != spec.dtype || arguments[i].shape() != spec.shape)
-      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", dtype_name(arguments[i].dtype()),
-                                 " ", to_string(arguments[i].shape()), "; it was traced for ",
-                                 dtype_name(spec.dtype), " ", to_string(spec.shape));
+    const bool fits = parameter.unknown.empty() && !arguments[i].is_symbolic()
+                          ? arguments[i].shape() == spec.shape
+                          : fits_shape(arguments[i], parameter, 0);
+    if (arguments[i].dtype() != spec.dtype || !fits)
+      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", to_string(spec_of(arguments[i])),
+                                 "; it was traced for ",
+                                 to_string(graph_.value_spec({static_cast<std::int32_t>(i), 0})));
+  }
+}
+
+/// The rest of the graph relies on what the trace said of these results.
+void Executable::check_results(std::size_t number, std::span<const Tensor> results) const {
+  const Node& node = graph_.nodes[number];
+  if (results.size() != node.results.size())
+    fail<InvalidArgumentError>(node.op ? node.op->name : graph_.name, ": has ", results.size(),
+                               " results in this run; the traced function has ", node.results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].dtype() == node.results[i].dtype && fits_shape(results[i], node, i)) continue;
+    const Value value{static_cast<std::int32_t>(number), static_cast<std::int32_t>(i)};
+    const std::string what = !node.name.empty() ? node.name : node.op ? node.op->name : graph_.name;
+    fail<InvalidArgumentError>(what, ": a result is ", to_string(spec_of(results[i])),
+                               " in this run, which the traced function has as ",
+                               to_string(graph_.value_spec(value)));
   }
 }
 
@@ -107,8 +143,13 @@ struct Executable::Run {
 
 namespace {
 
-Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
-  const Attributes& attributes = node.draws ? drawn(node, number, inputs, draws) : node.attributes;
+/// `careful`: what is unknown of shapes asks for the checks.
+Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws,
+                    bool careful) {
+  const Attributes& attributes =
+      node.draws || !node.late.empty() ? drawn(node, number, inputs, draws) : node.attributes;
+  if (!node.late.empty()) inputs = inputs.first(operand_count(node));
+  if (!needs_run_op() && careful) return run_op(*node.op, inputs, attributes);
   if (!needs_run_op())
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
@@ -116,6 +157,17 @@ Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tenso
   if (!node.device) return run_op(*node.op, inputs, attributes);
   const DeviceScope device(node.device);
   return run_op(*node.op, inputs, attributes);
+}
+
+/// Zeros in place of a part of a gradient that no call on the tape gave.
+Tensor zeros_of_gradient(const Node& node, std::size_t result, const Tape::Source& source) {
+  const TensorSpec& spec = node.results[result];
+  const bool is_whole = node.tape->parts[result].second == TapeUse::Part::whole;
+  if (node.unknown.empty() || !node.unknown[result]) return ops::zeros(spec.shape, spec.dtype);
+  if (is_whole) return ops::zeros_like(source.variable ? source.variable->peek() : source.tensor, spec.dtype);
+  Shape none = spec.shape;
+  none[0] = 0;  // of no rows
+  return ops::zeros(none, spec.dtype);
 }
 
 Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs) {
@@ -142,7 +194,7 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
                    : part == TapeUse::Part::values ? rows[at].values
                                                    : rows[at].indices;
     // Connected as far as the trace could see; what ran did not use it.
-    if (!found) found = ops::zeros(node.results[i].shape, node.results[i].dtype);
+    if (!found) found = zeros_of_gradient(node, i, sources[at]);
     results.push_back(std::move(found));
   }
   return results;
@@ -184,10 +236,14 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   };
   const std::span<const Tensor> of_condition = inputs.subspan(count, first_of_body - count);
   const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
-  if (current_tracer())  // this graph becomes part of one that is being traced
+  if (current_tracer()) {  // this graph becomes part of one that is being traced
+    std::vector<Invariant> invariants;
+    for (std::size_t i = 0; i < count; ++i)
+      invariants.emplace_back(body.graph().value_spec({static_cast<std::int32_t>(i), 0}));
     return loop(
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
-        [&](std::span<const Tensor> values) { return call(body, values, of_body); });
+        [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
+  }
   while (call(condition, variables, of_condition)[0].item() != 0) {
     check_interrupt();
     variables = call(body, variables, of_body);
@@ -203,14 +259,15 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
   if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
   const auto read = inputs.subspan(own->inputs + own->outputs);
-  const CustomVjp vjp = [own, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
+  const CustomVjp vjp = [own, outputs = Tensors(outputs.begin(), outputs.end()),
+                         read = Tensors(read.begin(), read.end()),
                          graph = own->error.empty() ? nested_[number][0]
                                                     : nullptr](std::span<const Tensor> cotangents) {
     if (!graph)
       fail<FailedPreconditionError>(own->name, ": its gradient function could not be traced: ", own->error);
     Tensors arguments;
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros(specs[i].shape, specs[i].dtype));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros_like(outputs[i]));
     arguments.insert(arguments.end(), read.begin(), read.end());
     const Tensors found = (*graph)(arguments);
     Tensors gradients;
@@ -247,7 +304,7 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;
     }
     case NodeKind::op:
-      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws);
+      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws, careful_[number]);
     case NodeKind::branch:
       return run_branch(number, inputs);
     case NodeKind::loop:
@@ -289,7 +346,9 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
                               static_cast<std::size_t>(input.result)]);
     Tensors results = [&] {
       try {
-        return run_node(i, inputs, run);
+        Tensors made = run_node(i, inputs, run);
+        if (careful_[i]) check_results(i, made);
+        return made;
       } catch (...) {
         if (failed_location == 0) failed_location = node.location;  // of the innermost graph
         throw;

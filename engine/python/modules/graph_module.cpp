@@ -73,11 +73,11 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
   tracer.set_locate(&location_in_program);
   Tensors arguments;
   for (const py::handle parameter : parameters) {
-    const auto [text, dtype, shape] =
-        py::cast<std::tuple<std::string, py::object, std::vector<std::int64_t>>>(parameter);
+    const auto [text, dtype, shape] = py::cast<std::tuple<std::string, py::object, py::object>>(parameter);
     const auto found = to_dtype(dtype.ptr(), {"trace_graph", "dtype"});
     if (!found) fail<TypeMismatchError>("trace_graph: ", text, " has no dtype");
-    arguments.push_back(tracer.parameter(text, {*found, Shape(std::span<const std::int64_t>(shape))}));
+    const auto [sample, unknown] = shape_given(shape.ptr());
+    arguments.push_back(tracer.parameter(text, {*found, sample, unknown}));
   }
   Tensors results;
   {
@@ -99,13 +99,15 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
 
 // ---- a graph as Python's data
 
-py::tuple spec_object(const TensorSpec& spec) {
-  return py::make_tuple(checked(dtype_object(spec.dtype)), checked(shape_object(spec.shape)));
+py::tuple spec_object(const graph::ValueSpec& spec) {
+  return py::make_tuple(checked(dtype_object(spec.dtype)),
+                        checked(open_shape_object(spec.shape, spec.unknown)));
 }
 
 py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
   py::list list;
-  for (std::size_t i = first; i < first + count; ++i) list.append(spec_object(graph.nodes[i].results[0]));
+  for (std::size_t i = first; i < first + count; ++i)
+    list.append(spec_object(graph.value_spec({static_cast<std::int32_t>(i), 0})));
   return list;
 }
 
@@ -127,7 +129,9 @@ py::dict node_object(const graph::Node& node) {
                                               : node.name;
   py::list inputs, results, graphs;
   for (const Value input : node.inputs) inputs.append(py::make_tuple(input.node, input.result));
-  for (const TensorSpec& spec : node.results) results.append(spec_object(spec));
+  for (std::size_t i = 0; i < node.results.size(); ++i)
+    results.append(spec_object({node.results[i].dtype, node.results[i].shape,
+                                node.unknown.empty() ? UnknownShape{} : node.unknown[i]}));
   for (const auto& inner : node.graphs) graphs.append(nodes_of(*inner));
   py::dict attributes;
   for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
@@ -151,7 +155,7 @@ py::object nodes_of(const Graph& graph) {
 
 py::list results_of(const Graph& graph) {
   py::list list;
-  for (const Value value : graph.results) list.append(spec_object(graph.spec(value)));
+  for (const Value value : graph.results) list.append(spec_object(graph.value_spec(value)));
   return list;
 }
 
@@ -196,7 +200,16 @@ py::list branch_object(const py::object& predicate, const py::object& if_true, c
   return list_of(graph::branch(required_tensor(predicate.ptr(), "cond: pred"), run(if_true), run(if_false)));
 }
 
-py::list loop_object(const py::sequence& variables, const py::object& condition, const py::object& body) {
+/// `shapes`: for each variable a shape, or None.
+py::list loop_object(const py::sequence& variables, const py::object& condition, const py::object& body,
+                     const py::sequence& shapes) {
+  std::vector<graph::Invariant> invariants;
+  for (const py::handle shape : shapes) {
+    invariants.emplace_back();
+    if (shape.is_none()) continue;
+    const auto [sample, unknown] = shape_given(shape.ptr());
+    invariants.back() = graph::ValueSpec{DType::float32, sample, unknown};
+  }
   const graph::Step holds = step_of(condition, "while_loop: cond");
   const auto condition_of = [&](std::span<const Tensor> values) {
     const Tensors found = holds(values);
@@ -205,7 +218,7 @@ py::list loop_object(const py::sequence& variables, const py::object& condition,
     return found[0];
   };
   return list_of(graph::loop(tensors_of(variables, "while_loop: loop_vars"), condition_of,
-                             step_of(body, "while_loop: body")));
+                             step_of(body, "while_loop: body"), invariants));
 }
 
 void add_host_call(const std::string& name, const py::object& function, const py::sequence& tensors) {
@@ -308,7 +321,8 @@ void bind_graph(py::module_& module) {
       "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "
       "shape) of each.");
   module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
-  module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"));
+  module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"),
+             py::arg("shapes") = py::tuple());
   module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
              "Each run of the graph that is being traced calls function(list of tensors).");
   module.def(

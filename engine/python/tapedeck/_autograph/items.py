@@ -1,5 +1,6 @@
 """What loops of a graph run over: tensors, ranges of tensors, and several of them side by side."""
 import builtins
+import weakref
 
 from tapedeck import _engine
 from tapedeck._autograph.backend import is_symbolic
@@ -20,15 +21,29 @@ class Items:
         return map(self.at, range(self.known_count))
 
 
+_steps = {}  # by a tensor's address: a weak reference to it, and the Items that it has the values of
+
+
+def remember(values, steps):
+    """Has items_of(values) give these Items: a loop that counts needs no tensor of all numbers."""
+    address = id(values)
+    _steps[address] = weakref.ref(values, lambda _: _steps.pop(address, None)), steps
+
+
 def items_of(iterable):
     """The items of what is symbolic; None of Python's iterables."""
     if isinstance(iterable, Items):
         return iterable
+    known = _steps.get(id(iterable))
+    if known is not None and known[0]() is iterable:
+        return known[1]
     if not is_symbolic(iterable):
         return None
-    if not len(iterable.shape):
+    if iterable.shape.rank == 0:
         raise _engine.TypeMismatchError("a scalar cannot be iterated over: it is " + f"{iterable.dtype.name} ()")
-    extent = int(iterable.shape[0])
+    extent = None if iterable.shape.rank is None else iterable.shape[0]
+    if extent is None:  # known when the graph runs
+        return Items(op("shape")(iterable)[0], lambda index: op("gather")(iterable, index))
     return Items(tensor(extent), lambda index: op("gather")(iterable, index), extent)
 
 
