@@ -1,4 +1,4 @@
-// Branches and loops of graph functions: what decides is a value that is known when the graph runs.
+// Branches, loops and host calls of graph functions: what decides is a value that is known when the graph runs.
 //
 // A tape that a function makes and plays itself is played while it is traced: its gradients become nodes like
 // any others. Where branches or loops are on the tape, only a run knows which ops there are; then the tape
@@ -25,5 +25,10 @@ using Step = std::function<Tensors(std::span<const Tensor>)>;
 /// values. Errors as of branch, of the body's results against the variables.
 Tensors loop(std::span<const Tensor> variables,
              const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body);
+
+/// What the function returns for these tensors' values when the graph runs. Errors: FailedPreconditionError
+/// where nothing is traced; of a run, InvalidArgumentError where the function returns tensors of another number,
+/// dtype or shape.
+Tensors host_call(HostCall call, const TensorSpecs& results, std::span<const Tensor> inputs);
 
 }  // namespace tapedeck::graph

@@ -148,12 +148,29 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   return results;
 }
 
-void run_host(const Node& node, std::span<const Tensor> inputs) {
+Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
-  if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer()))
-    tracer->add_host_call(*node.host, inputs);
-  else
-    node.host->function(inputs);
+  if (current_tracer())
+    return host_call(node.host->owning ? node.host->owning() : *node.host, node.results, inputs);
+  Tensors results = node.host->function(inputs);
+  if (results.size() != node.results.size())
+    fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
+                               node.results.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const TensorSpec& spec = node.results[i];
+        results[i].dtype() != spec.dtype || results[i].shape() != spec.shape)
+      fail<InvalidArgumentError>(node.host->name, ": result ", i, " is ", dtype_name(results[i].dtype()), " ",
+                                 to_string(results[i].shape()), "; the graph has ", dtype_name(spec.dtype), " ",
+                                 to_string(spec.shape));
+  return results;
+}
+
+/// What the graph's host calls need.
+void keep_hosts(const Graph& graph, std::vector<HostCall>& kept) {
+  for (const Node& node : graph.nodes) {
+    if (node.host && node.host->owning) kept.push_back(node.host->owning());
+    for (const auto& inner : node.graphs) keep_hosts(*inner, kept);
+  }
 }
 
 }  // namespace
@@ -203,7 +220,9 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
   if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
   const auto read = inputs.subspan(own->inputs + own->outputs);
-  const CustomVjp vjp = [own, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
+  std::vector<HostCall> kept;  // the graph's owner may have gone when the tape is played
+  if (own->error.empty()) keep_hosts(*graph_.nodes[number].graphs[0], kept);
+  const CustomVjp vjp = [own, kept, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
                          graph = own->error.empty() ? nested_[number][0]
                                                     : nullptr](std::span<const Tensor> cotangents) {
     if (!graph)
@@ -255,8 +274,7 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
     case NodeKind::custom:
       return run_custom(number, inputs);
     case NodeKind::host:
-      run_host(node, inputs);
-      break;
+      return run_host(node, inputs);
     case NodeKind::tape_start:
       run.tape(*node.tape).start();
       break;

@@ -254,7 +254,8 @@ bool GraphTracer::runs_decide_since(std::int32_t tape) const {
   const auto first =
       graph_.nodes.begin() + static_cast<std::ptrdiff_t>(tapes_[static_cast<std::size_t>(tape)].first_node);
   return std::any_of(first, graph_.nodes.end(), [](const Node& node) {
-    return node.kind == NodeKind::branch || node.kind == NodeKind::loop || node.kind == NodeKind::gradient;
+    return node.kind == NodeKind::branch || node.kind == NodeKind::loop || node.kind == NodeKind::gradient ||
+           (node.kind == NodeKind::host && node.host->differentiable);
   });
 }
 

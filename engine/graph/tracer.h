@@ -59,8 +59,9 @@ class GraphTracer final : public TapeTracer {
   /// These outputs of a function of these inputs get the gradient that `vjp` gives, which is traced now.
   void add_own_gradient(OwnGradient own, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                         const CustomVjp& vjp);
-  /// Each run calls the function with the values of these tensors.
-  void add_host_call(HostCall call, std::span<const Tensor> inputs);
+  /// Each run calls the function with the values of these tensors; the results are what it returns
+  /// (host_call() in control.h puts them on tapes, too).
+  Tensors add_host_call(HostCall call, TensorSpecs results, std::span<const Tensor> inputs);
 
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
