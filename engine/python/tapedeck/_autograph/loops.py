@@ -4,7 +4,7 @@ from tapedeck._autograph import state
 from tapedeck._autograph.backend import backend, is_symbolic
 from tapedeck._autograph.branches import and_, not_, symbolic_if
 from tapedeck._autograph.exits import VALUE
-from tapedeck._autograph.items import items_of
+from tapedeck._autograph.items import items_of, Stream
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import NAMES
@@ -31,6 +31,9 @@ def for_stmt(iterable, body, stop, get, set_, names, lines, options, appends):
     """for item in iterable: body(item). appends: whether lists grow in it, so that a loop over a tensor makes all its iterations one
     by one. Other arguments: as in while_stmt."""
     items = items_of(iterable)
+    if isinstance(items, Stream):
+        _stream_for(items, body, stop, _Loop(get, set_, names, lines, options))
+        return
     if items is not None and items.known_count == 0:
         return
     if items is not None and not (appends and items.known_count is not None):
@@ -66,6 +69,14 @@ def _symbolic_for(items, body, stop, loop):
 
     start = tensor(0, items.dtype)
     loop.run(tensor(0, items.dtype) < items.count, lambda index: run(body, items.at(index)), more, start)
+
+
+def _stream_for(items, body, stop, loop):
+    def more(index):
+        return items.more(index) if stop is None else and_(not_(run(stop)), lambda: items.more(index))
+
+    start = tensor(0, "int64")
+    loop.run(items.more(start), lambda index: run(body, items.take(index)), more, start)
 
 
 def _both(one, other):

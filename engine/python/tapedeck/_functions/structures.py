@@ -74,6 +74,11 @@ def _of_tensors(name, tensors, made_of):
     return Leaf((name, *map(_key_of, specs)), tensors, specs, made_of)
 
 
+def is_composite(value):
+    """Whether it is an object that graphs carry as tensors: a data set, an iterator, a sparse tensor. Its _parts() are what a Leaf has."""
+    return hasattr(type(value), "_parts")
+
+
 def _is_value(leaf):
     return leaf is None or leaf is ... or isinstance(leaf, (*_VALUES, DType, TensorShape, type, range, slice))
 
@@ -92,6 +97,8 @@ def leaf_of(value):
     if isinstance(value, IndexedSlices):
         tensors = (value.values, value.indices, *([] if value.dense_shape is None else [value.dense_shape]))
         return _of_tensors("slices", tensors, lambda given: IndexedSlices(*given))
+    if is_composite(value):
+        return Leaf(*value._parts())
     if _is_value(value):  # 1, 1.0 and True are different arguments, as are 0.0 and -0.0; a NaN is the same each time
         key = type(value), (repr(value) if isinstance(value, (float, complex, slice)) else value)
         return Leaf(key, made_of=lambda tensors: value)
@@ -141,7 +148,7 @@ class Results:
                 leaf = leaf.read_value()
             if isinstance(leaf, (*_VALUES, *_ARRAYS)):
                 leaf = _engine.convert_to_tensor(leaf)
-            if not isinstance(leaf, (_engine.Tensor, IndexedSlices)):
+            if not isinstance(leaf, (_engine.Tensor, IndexedSlices)) and not is_composite(leaf):
                 raise TypeError(f"To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes "
                                 f"or None values; in compilation of {name}, found return value of type {type(leaf).__name__}, which is "
                                 "not a Tensor or ExtensionType.")
