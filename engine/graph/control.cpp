@@ -12,10 +12,6 @@ GraphTracer& tracer_here(const char* what) {
   return *tracer;
 }
 
-std::string text_of(const TensorSpec& spec) {
-  return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape);
-}
-
 /// " (line 7)", where the node that gives the result comes from a known line.
 std::string place_of(const Graph& graph, std::size_t result) {
   const Node& node = graph.nodes[static_cast<std::size_t>(graph.results[result].node)];
@@ -23,16 +19,9 @@ std::string place_of(const Graph& graph, std::size_t result) {
   return line == 0 ? std::string() : " (line " + std::to_string(line) + ")";
 }
 
-std::vector<TensorSpec> specs_of(std::span<const Tensor> tensors) {
-  std::vector<TensorSpec> specs;
-  for (const Tensor& tensor : tensors) specs.push_back({tensor.dtype(), tensor.shape()});
-  return specs;
-}
-
-void check_predicate(const char* what, const char* argument, DType dtype, const Shape& shape) {
-  if (dtype != DType::bool_ || shape.rank() != 0)
-    fail<InvalidArgumentError>(what, ": ", argument, " is ", dtype_name(dtype), " ", to_string(shape),
-                               "; needs a scalar bool");
+void check_predicate(const char* what, const char* argument, const ValueSpec& spec) {
+  if (spec.dtype != DType::bool_ || (!spec.unknown.rank && spec.shape.rank() != 0))
+    fail<InvalidArgumentError>(what, ": ", argument, " is ", to_string(spec), "; needs a scalar bool");
 }
 
 void check_branches(const Graph& one, const Graph& other) {
@@ -40,17 +29,18 @@ void check_branches(const Graph& one, const Graph& other) {
     fail<InvalidArgumentError>("cond: true_fn returns ", one.results.size(), " tensors, false_fn ",
                                other.results.size());
   for (std::size_t i = 0; i < one.results.size(); ++i) {
-    const TensorSpec &a = one.spec(one.results[i]), &b = other.spec(other.results[i]);
-    if (a.dtype != b.dtype || a.shape != b.shape)
-      fail<InvalidArgumentError>("cond: result ", i, " of true_fn is ", text_of(a), place_of(one, i),
-                                 ", that of false_fn ", text_of(b), place_of(other, i));
+    const ValueSpec a = one.value_spec(one.results[i]), b = other.value_spec(other.results[i]);
+    if (a.dtype != b.dtype)
+      fail<InvalidArgumentError>("cond: result ", i, " of true_fn is ", to_string(a), place_of(one, i),
+                                 ", that of false_fn ", to_string(b), place_of(other, i));
   }
 }
 
 /// Whether a gradient may flow from some result back to each parameter.
 std::vector<bool> differentiable_parameters(const Graph& graph);
 
-/// The same for a node's inputs.
+}  // namespace
+
 std::vector<bool> differentiable_inputs(const Node& node) {
   if (node.kind == NodeKind::op)
     return std::vector<bool>(node.inputs.size(), node.op->vjp && !node.op->stops_gradient);
@@ -75,6 +65,8 @@ std::vector<bool> differentiable_inputs(const Node& node) {
   return all;
 }
 
+namespace {
+
 std::vector<bool> differentiable_parameters(const Graph& graph) {
   std::vector<bool> flows(graph.nodes.size());
   for (const Value result : graph.results)
@@ -90,9 +82,8 @@ std::vector<bool> differentiable_parameters(const Graph& graph) {
   return flows;
 }
 
-/// Puts a call on the tapes of this thread whose VJP is not known before the graph runs. Playing it here only
-/// says which gradients there are: `through` names the inputs that get one. They depend on inputs and
-/// cotangents, and have gradients themselves.
+}  // namespace
+
 void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const std::vector<bool>& through,
                   std::span<const Tensor> results) {
   if (!tapedeck::detail::recording_tape(inputs)) return;
@@ -103,7 +94,8 @@ void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const
       if (cotangent) read.push_back(cotangent);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool wanted = through[i] && has_gradients(inputs[i].dtype());
-      gradients.push_back(wanted ? Tensor::symbolic(inputs[i].dtype(), inputs[i].shape()) : Tensor());
+      gradients.push_back(wanted ? symbolic_tensor(inputs[i].dtype(), inputs[i].shape(), unknown_of(inputs[i]))
+                                 : Tensor());
       if (wanted) given.push_back(gradients.back());
     }
     put_on_tapes(name, read, std::vector<bool>(read.size(), true), given);
@@ -113,6 +105,8 @@ void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const
   auto call = std::make_shared<const tapedeck::detail::CustomCall>(tapedeck::detail::CustomCall{name, vjp});
   tapedeck::detail::TapeStack::if_any()->write({nullptr, std::move(call), inputs, none, results, 0});
 }
+
+namespace {
 
 Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<const Tensor> inputs) {
   const Node kept = node;
@@ -128,7 +122,7 @@ Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<con
 Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
                const std::function<Tensors()>& if_false) {
   GraphTracer& tracer = tracer_here("cond");
-  check_predicate("cond", "pred", predicate.dtype(), predicate.shape());
+  check_predicate("cond", "pred", spec_of(predicate));
   const auto traced = [](const char* name, const std::function<Tensors()>& function) {
     return std::make_shared<const Graph>(
         trace(name, {}, [&](std::span<const Tensor>) { return function(); }));
@@ -137,43 +131,84 @@ Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
   node.kind = NodeKind::branch;
   node.graphs = {traced("true_fn", if_true), traced("false_fn", if_false)};
   check_branches(*node.graphs[0], *node.graphs[1]);
-  for (const Value result : node.graphs[0]->results) node.results.push_back(node.graphs[0]->spec(result));
+  std::vector<ValueSpec> results;
+  for (std::size_t i = 0; i < node.graphs[0]->results.size(); ++i) {
+    ValueSpec spec = node.graphs[0]->value_spec(node.graphs[0]->results[i]);
+    const ValueSpec other = node.graphs[1]->value_spec(node.graphs[1]->results[i]);
+    spec.unknown = merged(spec.shape, spec.unknown, other.shape, other.unknown);
+    results.push_back(std::move(spec));
+  }
+  set_results(node, results);
   Tensors inputs{predicate};
   for (const auto& graph : node.graphs)
     inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
   return finished(tracer, "cond", std::move(node), inputs);
 }
 
+namespace {
+
+/// What is known of the variables in each iteration. A variable must be what its invariant says.
+std::vector<ValueSpec> specs_of_loop(std::span<const Tensor> variables, std::span<const Invariant> invariants) {
+  std::vector<ValueSpec> specs;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    ValueSpec spec = spec_of(variables[i]);
+    if (i < invariants.size() && invariants[i]) {
+      const ValueSpec wanted{spec.dtype, invariants[i]->shape, invariants[i]->unknown};
+      if (!is_compatible(spec.shape, spec.unknown, wanted.shape, wanted.unknown))
+        fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", to_string(spec),
+                                   ", its shape invariant is ", to_string(wanted.shape, wanted.unknown));
+      spec.unknown.rank = spec.unknown.rank || wanted.unknown.rank;
+      spec.unknown.axes = spec.unknown.rank ? 0 : spec.unknown.axes | wanted.unknown.axes;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+void check_next(const ValueSpec& before, const Graph& body, std::size_t i) {
+  const ValueSpec after = body.value_spec(body.results[i]);
+  bool stays = after.dtype == before.dtype;
+  if (!before.unknown.rank) {
+    stays = stays && !after.unknown.rank && after.shape.rank() == before.shape.rank();
+    for (int axis = 0; stays && axis < before.shape.rank(); ++axis)
+      stays = before.unknown.has(axis) ||
+              (!after.unknown.has(axis) && after.shape[axis] == before.shape[axis]);
+  }
+  if (!stays)
+    fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", to_string(before), ", and body makes it ",
+                               to_string(after), place_of(body, i),
+                               after.dtype == before.dtype
+                                   ? "; shape_invariants with None there let its shape change" : "");
+}
+
+}  // namespace
+
 Tensors loop(std::span<const Tensor> variables,
-             const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body) {
+             const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body,
+             std::span<const Invariant> invariants) {
   GraphTracer& tracer = tracer_here("while_loop");
-  const std::vector<TensorSpec> specs = specs_of(variables);
+  const std::vector<ValueSpec> specs = specs_of_loop(variables, invariants);
   Node node;
   node.kind = NodeKind::loop;
   node.graphs = {
       std::make_shared<const Graph>(
-          trace("cond", specs, [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
-      std::make_shared<const Graph>(trace("body", specs, body))};
+          trace_open("cond", specs,
+                [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
+      std::make_shared<const Graph>(trace_open("body", specs, body))};
   const Graph &holds = *node.graphs[0], &next = *node.graphs[1];
-  check_predicate("while_loop", "cond's result", holds.spec(holds.results[0]).dtype,
-                  holds.spec(holds.results[0]).shape);
+  check_predicate("while_loop", "cond's result", holds.value_spec(holds.results[0]));
   if (next.results.size() != specs.size())
     fail<InvalidArgumentError>("while_loop: body returns ", next.results.size(), " tensors; there are ",
                                specs.size(), " loop variables");
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const TensorSpec& after = next.spec(next.results[i]);
-    if (after.dtype != specs[i].dtype || after.shape != specs[i].shape)
-      fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", text_of(specs[i]),
-                                 ", and body makes it ", text_of(after), place_of(next, i));
-    node.results.push_back(specs[i]);
-  }
+  for (std::size_t i = 0; i < specs.size(); ++i) check_next(specs[i], next, i);
+  set_results(node, specs);
   Tensors inputs(variables.begin(), variables.end());
   for (const auto& graph : node.graphs)
     inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
   return finished(tracer, "while_loop", std::move(node), inputs);
 }
 
-Tensors host_call(HostCall call, const TensorSpecs& specs, std::span<const Tensor> inputs) {
+Tensors host_call(HostCall call, std::span<const ValueSpec> specs, std::span<const Tensor> inputs) {
   const std::string name = call.name;
   const bool differentiable = call.differentiable;
   Tensors results = tracer_here(name.c_str()).add_host_call(std::move(call), specs, inputs);

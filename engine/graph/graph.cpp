@@ -15,9 +15,6 @@ std::string name_of(const Graph& graph, Value value) {
   return text;
 }
 
-std::string spec_text(const TensorSpec& spec) {
-  return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape);
-}
 
 template <class Items, class Text>
 std::string joined(const Items& items, Text&& text) {
@@ -26,11 +23,39 @@ std::string joined(const Items& items, Text&& text) {
   return line;
 }
 
+bool is_late(const Node& node, std::size_t attribute) {
+  return std::ranges::any_of(node.late, [&](const LateNumber& late) {
+    return static_cast<std::size_t>(late.attribute) == attribute;
+  });
+}
+
+/// With "%4[0]" in the place of a number that an input gives.
+std::string attribute_text(const Graph& graph, const Node& node, std::size_t attribute) {
+  const Attribute& value = node.attributes[attribute];
+  if (!is_late(node, attribute)) return to_string(value);
+  std::vector<std::string> texts;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+    for (const std::int64_t number : *list) texts.push_back(std::to_string(number));
+  else
+    texts.emplace_back();
+  for (const LateNumber& late : node.late) {
+    if (static_cast<std::size_t>(late.attribute) != attribute) continue;
+    const Value input = node.inputs[static_cast<std::size_t>(late.input)];
+    const bool is_scalar = !graph.unknown(input).rank && graph.spec(input).shape.rank() == 0;
+    texts[static_cast<std::size_t>(std::max(late.element, 0))] =
+        name_of(graph, input) + (is_scalar ? "" : "[" + std::to_string(late.index) + "]");
+  }
+  const std::string all = joined(texts, [](const std::string& text) { return text; });
+  return std::holds_alternative<std::vector<std::int64_t>>(value) ? "[" + all + "]" : all;
+}
+
 std::string call_text(const Graph& graph, const Node& node) {
-  std::string line = joined(node.inputs, [&](Value value) { return name_of(graph, value); });
+  const std::vector<Value> operands(node.inputs.begin(),
+                                    node.inputs.begin() + static_cast<std::ptrdiff_t>(operand_count(node)));
+  std::string line = joined(operands, [&](Value value) { return name_of(graph, value); });
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
-    if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
-      line += (line.empty() ? "" : ", ") + spec.name + "=" + to_string(node.attributes[i]);
+    if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback || is_late(node, i))
+      line += (line.empty() ? "" : ", ") + spec.name + "=" + attribute_text(graph, node, i);
   if (node.draw_of >= 0)
     line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
   return node.op->name + "(" + line + ")";
@@ -55,7 +80,7 @@ std::string line_of(const Graph& graph, std::size_t number) {
     case NodeKind::parameter:
       return {};
     case NodeKind::constant:
-      return left + "constant " + spec_text(node.results[0]);
+      return left + "constant " + to_string(spec_of(node.constant));
     case NodeKind::read:
       return left + "read " + node.variable->name();
     case NodeKind::assign:
@@ -85,13 +110,37 @@ std::string line_of(const Graph& graph, std::size_t number) {
 
 }  // namespace
 
+ValueSpec spec_of(const Tensor& tensor) {
+  return {tensor.dtype(), tensor.shape(), unknown_of(tensor)};
+}
+
+std::string to_string(const ValueSpec& spec) {
+  return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape, spec.unknown);
+}
+
+std::size_t operand_count(const Node& node) {
+  std::size_t count = node.inputs.size();
+  for (const LateNumber& late : node.late) count = std::min(count, static_cast<std::size_t>(late.input));
+  return count;
+}
+
+void set_results(Node& node, std::span<const ValueSpec> results) {
+  node.results.clear();
+  node.unknown.clear();
+  const bool any = std::ranges::any_of(results, [](const ValueSpec& spec) { return bool(spec.unknown); });
+  for (const ValueSpec& spec : results) {
+    node.results.push_back({spec.dtype, spec.shape});
+    if (any) node.unknown.push_back(spec.unknown);
+  }
+}
+
 std::string Graph::text() const {
-  std::vector<Node> parameters;
-  for (const Node& node : nodes)
-    if (node.kind == NodeKind::parameter) parameters.push_back(node);
+  std::vector<Value> parameters;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].kind == NodeKind::parameter) parameters.push_back({static_cast<std::int32_t>(i), 0});
   std::string lines =
       name + "(" +
-      joined(parameters, [](const Node& node) { return node.name + ": " + spec_text(node.results[0]); }) +
+      joined(parameters, [&](Value value) { return name_of(*this, value) + ": " + to_string(value_spec(value)); }) +
       ") -> " + joined(results, [&](Value value) { return name_of(*this, value); }) + "\n";
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (const std::string line = line_of(*this, i); !line.empty()) lines += line + "\n";

@@ -13,6 +13,7 @@
 
 #include "engine/ops/core/op.h"
 #include "engine/tape/tape.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck::graph {
 
@@ -42,6 +43,26 @@ enum class NodeKind : std::uint8_t {
 };
 
 struct Graph;
+
+/// What is known of a value before the graph runs.
+struct ValueSpec {
+  DType dtype{};
+  Shape shape;  ///< with sample extents where it is unknown
+  UnknownShape unknown = {};
+};
+ValueSpec spec_of(const Tensor& tensor);
+/// "float32 (None, 2)".
+std::string to_string(const ValueSpec& spec);
+
+/// A number of an op's attribute that each run reads from one of the node's last inputs, which are not the
+/// op's.
+struct LateNumber {
+  std::int32_t attribute = 0;
+  std::int32_t element = -1;  ///< of a list; -1: the attribute is a number
+  std::int32_t input = 0;     ///< of the node
+  std::int64_t index = 0;     ///< of the input's element
+  auto operator<=>(const LateNumber&) const = default;
+};
 
 /// What a node has to do with one of its graph's tapes.
 struct TapeUse {
@@ -88,6 +109,8 @@ struct Node {
   Attributes attributes;
   boost::container::small_vector<Value, 4> inputs;
   TensorSpecs results;
+  std::vector<UnknownShape> unknown;  ///< of each result; empty: all shapes are known
+  std::vector<LateNumber> late;       ///< `attributes` has a sample there
   Tensor constant;                   ///< of a constant; else undefined
   std::optional<Variable> variable;  ///< of a read and an assignment
   std::string name;                  ///< of a parameter
@@ -120,12 +143,26 @@ struct Graph {
   const TensorSpec& spec(Value value) const {
     return nodes[static_cast<std::size_t>(value.node)].results[static_cast<std::size_t>(value.result)];
   }
+  UnknownShape unknown(Value value) const {
+    const Node& node = nodes[static_cast<std::size_t>(value.node)];
+    return node.unknown.empty() ? UnknownShape{} : node.unknown[static_cast<std::size_t>(value.result)];
+  }
+  ValueSpec value_spec(Value value) const { return {spec(value).dtype, spec(value).shape, unknown(value)}; }
   /// How the graph reads, a line a node, attributes at their defaults left out:
   ///     f(x: float32 (2, 3)) -> %2
   ///     %1 = constant float32 (3, 4)
   ///     %2 = matmul(x, %1)
   std::string text() const;
 };
+
+/// How many inputs of an op's node are its op's.
+std::size_t operand_count(const Node& node);
+/// The node's results as they are known; `unknown` is left empty where all are.
+void set_results(Node& node, std::span<const ValueSpec> results);
+
+/// Puts the numbers that the node's last inputs give in their places. Throws InvalidArgumentError where an
+/// input has no such element, SymbolicValueError where it has no value.
+void fill_late_numbers(const Node& node, std::span<const Tensor> inputs, std::vector<Attribute>& attributes);
 
 /// Whether running the node does more than give its results: it may not be left out, moved or merged.
 bool has_effect(const Node& node);

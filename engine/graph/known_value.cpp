@@ -42,6 +42,8 @@ struct GraphTracer::Evaluation {
   std::map<Value, Tensor>& known;
   int nodes = 0;
   int depth = 0;
+  std::optional<std::size_t> world = {};  ///< in which unknown shapes are known
+  bool assumed = false;                   ///< integers that are not known have the world's number
 };
 
 std::optional<Tensor> GraphTracer::evaluated(const Tensor& tensor, Evaluation& evaluation) const {
@@ -49,13 +51,37 @@ std::optional<Tensor> GraphTracer::evaluated(const Tensor& tensor, Evaluation& e
   const auto found = values_.find(tensor.id());
   if (found != values_.end() && found->second.node >= 0) return evaluated(found->second, evaluation);
   if (!around_) return std::nullopt;
+  if (evaluation.world) return around_->value_in_world(tensor, *evaluation.world, evaluation.assumed);
   return evaluation.now ? around_->computed_now(tensor) : around_->known_value(tensor);
 }
 
-TensorSpec GraphTracer::spec_of(Value value) const {
-  if (value.node >= 0) return graph_.spec(value);
-  const Tensor& tensor = graph_.captured[static_cast<std::size_t>(-2 - value.node)];
-  return {tensor.dtype(), tensor.shape()};
+ValueSpec GraphTracer::spec_of(Value value) const {
+  if (value.node >= 0) return graph_.value_spec(value);
+  return graph::spec_of(graph_.captured[static_cast<std::size_t>(-2 - value.node)]);
+}
+
+/// A tensor of the value's shape, for an op that reads nothing else; nothing where it is not known.
+std::optional<Tensor> GraphTracer::shape_known(const OpDef& op, Value value, const Evaluation& evaluation) const {
+  const ValueSpec spec = spec_of(value);
+  if (!spec.unknown || (op.name == "rank" && !spec.unknown.rank)) return of_shape({spec.dtype, spec.shape});
+  if (!evaluation.world) return std::nullopt;
+  const std::optional<Shape> shape = worlds_of(value)[*evaluation.world];
+  return shape ? std::optional(of_shape({spec.dtype, *shape})) : std::nullopt;
+}
+
+/// In a world: integers, few of them, that only a run knows.
+std::optional<Tensor> GraphTracer::assumed_value(Value value, Evaluation& evaluation) const {
+  const ValueSpec spec = spec_of(value);
+  if (!evaluation.world || (spec.dtype != DType::int32 && spec.dtype != DType::int64)) return std::nullopt;
+  const std::optional<Shape> shape = worlds_of(value)[*evaluation.world];
+  if (!shape || shape->rank() > 1 || element_count(*shape) > 32) return std::nullopt;
+  evaluation.assumed = true;
+  const TracerScope computing(nullptr);
+  const std::int64_t number = number_in_world(*evaluation.world);
+  const std::vector<std::int64_t> numbers(static_cast<std::size_t>(element_count(*shape)), number);
+  const std::vector<std::int32_t> narrow_numbers(numbers.begin(), numbers.end());
+  return spec.dtype == DType::int64 ? Tensor::from_values<std::int64_t>(numbers, *shape)
+                                    : Tensor::from_values<std::int32_t>(narrow_numbers, *shape);
 }
 
 std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation) const {
@@ -66,19 +92,24 @@ std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation
   const Node& node = graph_.nodes[static_cast<std::size_t>(value.node)];
   if (node.kind == NodeKind::constant) return node.constant;
   if (evaluation.now && node.kind == NodeKind::read) return node.variable->peek();
-  if (node.kind != NodeKind::op || node.op->updates) return std::nullopt;
-  if (node.draw_of >= 0) return std::nullopt;
-  if (!evaluation.now && (node.draws || bytes_of_results(node) > most_bytes)) return std::nullopt;
-  if (!evaluation.now && ++evaluation.nodes > most_nodes) return std::nullopt;
-  if (evaluation.depth >= deepest) return std::nullopt;
+  std::optional<Tensor> found;
+  if (node.kind == NodeKind::op && !node.op->updates && node.draw_of < 0 && evaluation.depth < deepest &&
+      (evaluation.now || !(node.draws || bytes_of_results(node) > most_bytes || ++evaluation.nodes > most_nodes)))
+    found = evaluated_op(value, evaluation);
+  if (!found) found = assumed_value(value, evaluation);
+  if (found) evaluation.known[value] = *found;
+  return found;
+}
+
+/// A call's result, where its inputs can be evaluated.
+std::optional<Tensor> GraphTracer::evaluated_op(Value value, Evaluation& evaluation) const {
+  const Node& node = graph_.nodes[static_cast<std::size_t>(value.node)];
   Tensors inputs;
   ++evaluation.depth;
-  for (const Value input : node.inputs) {
-    std::optional<Tensor> known;
-    if (reads_shape_alone(*node.op))
-      known = of_shape(spec_of(input));
-    else
-      known = evaluated(input, evaluation);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    std::optional<Tensor> known = reads_shape_alone(*node.op) && i < operand_count(node)
+                                      ? shape_known(*node.op, node.inputs[i], evaluation)
+                                      : evaluated(node.inputs[i], evaluation);
     if (!known) {
       --evaluation.depth;
       return std::nullopt;
@@ -88,6 +119,8 @@ std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation
   --evaluation.depth;
   std::vector<Attribute> attributes;
   for (std::size_t i = 0; i < node.attributes.size(); ++i) attributes.push_back(node.attributes[i]);
+  fill_late_numbers(node, inputs, attributes);
+  inputs.resize(operand_count(node));
   if (node.draws) resolve_random(*node.op, attributes, inputs);
   const Attributes resolved(std::move(attributes));
   const Tensors results =
@@ -95,6 +128,21 @@ std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation
   for (std::size_t i = 0; i < results.size(); ++i)
     evaluation.known[{value.node, static_cast<std::int32_t>(i)}] = results[i];
   return results[static_cast<std::size_t>(value.result)];
+}
+
+std::optional<Tensor> GraphTracer::value_in_world(const Tensor& tensor, std::size_t world, bool& assumed) const {
+  if (!tensor.is_symbolic()) return tensor;
+  const TracerScope computing(nullptr);
+  std::map<Value, Tensor> known;
+  Evaluation evaluation{false, known};
+  evaluation.world = world;
+  std::optional<Tensor> value;
+  try {
+    value = evaluated(tensor, evaluation);
+  } catch (const Error&) {  // the samples do not fit
+  }
+  assumed = assumed || evaluation.assumed;
+  return value;
 }
 
 std::optional<Tensor> GraphTracer::known_value(const Tensor& tensor) const {
@@ -129,11 +177,11 @@ std::string GraphTracer::name_of(const Tensor& tensor) const {
          std::to_string(found->second.result);
 }
 
-Tensors GraphTracer::add_host_call(HostCall call, TensorSpecs results, std::span<const Tensor> inputs) {
+Tensors GraphTracer::add_host_call(HostCall call, std::span<const ValueSpec> results, std::span<const Tensor> inputs) {
   Node node;
   node.kind = NodeKind::host;
   node.host = std::make_shared<const HostCall>(std::move(call));
-  node.results = std::move(results);
+  set_results(node, results);
   return add_control(std::move(node), inputs);
 }
 

@@ -30,10 +30,14 @@ thread_local std::uint32_t failed_location = 0;
 /// By the number of the node that drew: key and counter.
 using Draws = std::map<std::int32_t, std::pair<Attribute, Attribute>>;
 
-/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew.
+/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew; inputs give
+/// numbers.
 Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
   std::vector<Attribute> values;
   for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
+  fill_late_numbers(node, inputs, values);
+  if (!node.draws) return Attributes(std::move(values));
+  inputs = inputs.first(operand_count(node));
   Attribute &key = values[node.op->place_of("key")], &counter = values[node.op->place_of("counter")];
   if (node.draw_of >= 0) {
     std::tie(key, counter) = draws.at(node.draw_of);
@@ -58,6 +62,9 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
     first_slots_.push_back(slots_);
     slots_ += node.results.size();
   }
+  for (const Node& node : graph_.nodes)
+    careful_.push_back(!node.unknown.empty() || !node.late.empty() ||
+                       std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
   const auto slot_of = [&](Value value) {
     return first_slots_[static_cast<std::size_t>(value.node)] + static_cast<std::size_t>(value.result);
   };
@@ -74,6 +81,15 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
     if (last[slot] != never) last_read_by_[last[slot]].push_back(slot);
 }
 
+namespace {
+
+bool fits_shape(const Tensor& tensor, const Node& node, std::size_t result) {
+  return is_compatible(tensor.shape(), unknown_of(tensor), node.results[result].shape,
+                       node.unknown.empty() ? UnknownShape{} : node.unknown[result]);
+}
+
+}  // namespace
+
 void Executable::check(std::span<const Tensor> arguments) const {
   const std::size_t wanted = graph_.arguments + graph_.captured.size();
   if (arguments.size() != wanted)
@@ -85,10 +101,25 @@ void Executable::check(std::span<const Tensor> arguments) const {
     if (arguments[i].is_symbolic() && !current_tracer())
       fail<InvalidArgumentError>(graph_.name, ": ", parameter.name,
                                  " belongs to the trace of a graph function, which has ended");
-    if (arguments[i].dtype() != spec.dtype || arguments[i].shape() != spec.shape)
-      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", dtype_name(arguments[i].dtype()),
-                                 " ", to_string(arguments[i].shape()), "; it was traced for ",
-                                 dtype_name(spec.dtype), " ", to_string(spec.shape));
+    const bool fits = parameter.unknown.empty() && !arguments[i].is_symbolic()
+                          ? arguments[i].shape() == spec.shape
+                          : fits_shape(arguments[i], parameter, 0);
+    if (arguments[i].dtype() != spec.dtype || !fits)
+      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", to_string(spec_of(arguments[i])),
+                                 "; it was traced for ",
+                                 to_string(graph_.value_spec({static_cast<std::int32_t>(i), 0})));
+  }
+}
+
+/// The rest of the graph relies on what the trace said of these results.
+void Executable::check_results(std::size_t number, std::span<const Tensor> results) const {
+  const Node& node = graph_.nodes[number];
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].dtype() == node.results[i].dtype && fits_shape(results[i], node, i)) continue;
+    const Value value{static_cast<std::int32_t>(number), static_cast<std::int32_t>(i)};
+    const std::string what = !node.name.empty() ? node.name : node.op ? node.op->name : graph_.name;
+    fail<InvalidArgumentError>(what, ": a result is ", to_string(spec_of(results[i])),
+                               " in this run, which the traced function has as ", to_string(graph_.value_spec(value)));
   }
 }
 
@@ -107,8 +138,13 @@ struct Executable::Run {
 
 namespace {
 
-Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
-  const Attributes& attributes = node.draws ? drawn(node, number, inputs, draws) : node.attributes;
+/// `careful`: what is unknown of shapes asks for the checks.
+Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws,
+                    bool careful) {
+  const Attributes& attributes =
+      node.draws || !node.late.empty() ? drawn(node, number, inputs, draws) : node.attributes;
+  if (!node.late.empty()) inputs = inputs.first(operand_count(node));
+  if (!needs_run_op() && careful) return run_op(*node.op, inputs, attributes);
   if (!needs_run_op())
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
@@ -116,6 +152,17 @@ Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tenso
   if (!node.device) return run_op(*node.op, inputs, attributes);
   const DeviceScope device(node.device);
   return run_op(*node.op, inputs, attributes);
+}
+
+/// Zeros in place of a part of a gradient that no call on the tape gave.
+Tensor zeros_of_gradient(const Node& node, std::size_t result, const Tape::Source& source) {
+  const TensorSpec& spec = node.results[result];
+  const bool is_whole = node.tape->parts[result].second == TapeUse::Part::whole;
+  if (node.unknown.empty() || !node.unknown[result]) return ops::zeros(spec.shape, spec.dtype);
+  if (is_whole) return ops::zeros_like(source.variable ? source.variable->peek() : source.tensor, spec.dtype);
+  Shape none = spec.shape;
+  none[0] = 0;  // of no rows
+  return ops::zeros(none, spec.dtype);
 }
 
 Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs) {
@@ -142,26 +189,35 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
                    : part == TapeUse::Part::values ? rows[at].values
                                                    : rows[at].indices;
     // Connected as far as the trace could see; what ran did not use it.
-    if (!found) found = ops::zeros(node.results[i].shape, node.results[i].dtype);
+    if (!found) found = zeros_of_gradient(node, i, sources[at]);
     results.push_back(std::move(found));
   }
   return results;
 }
 
+std::vector<ValueSpec> specs_of_results(const Node& node) {
+  std::vector<ValueSpec> specs;
+  for (std::size_t i = 0; i < node.results.size(); ++i)
+    specs.push_back({node.results[i].dtype, node.results[i].shape,
+                     node.unknown.empty() ? UnknownShape{} : node.unknown[i]});
+  return specs;
+}
+
 Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
   if (current_tracer())
-    return host_call(node.host->owning ? node.host->owning() : *node.host, node.results, inputs);
+    return host_call(node.host->owning ? node.host->owning() : *node.host, specs_of_results(node), inputs);
   Tensors results = node.host->function(inputs);
   if (results.size() != node.results.size())
     fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
                                node.results.size());
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (const TensorSpec& spec = node.results[i];
-        results[i].dtype() != spec.dtype || results[i].shape() != spec.shape)
-      fail<InvalidArgumentError>(node.host->name, ": result ", i, " is ", dtype_name(results[i].dtype()), " ",
-                                 to_string(results[i].shape()), "; the graph has ", dtype_name(spec.dtype), " ",
-                                 to_string(spec.shape));
+  const std::vector<ValueSpec> specs = specs_of_results(node);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ValueSpec& spec = specs[i];
+    if (results[i].dtype() != spec.dtype || !fits_shape(results[i], node, i))
+      fail<InvalidArgumentError>(node.host->name, ": result ", i, " is ", to_string(spec_of(results[i])),
+                                 "; the graph has ", to_string(spec));
+  }
   return results;
 }
 
@@ -222,14 +278,15 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   const auto read = inputs.subspan(own->inputs + own->outputs);
   std::vector<HostCall> kept;  // the graph's owner may have gone when the tape is played
   if (own->error.empty()) keep_hosts(*graph_.nodes[number].graphs[0], kept);
-  const CustomVjp vjp = [own, kept, specs = graph_.nodes[number].results, read = Tensors(read.begin(), read.end()),
+  const CustomVjp vjp = [own, kept, outputs = Tensors(outputs.begin(), outputs.end()),
+                         read = Tensors(read.begin(), read.end()),
                          graph = own->error.empty() ? nested_[number][0]
                                                     : nullptr](std::span<const Tensor> cotangents) {
     if (!graph)
       fail<FailedPreconditionError>(own->name, ": its gradient function could not be traced: ", own->error);
     Tensors arguments;
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros(specs[i].shape, specs[i].dtype));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros_like(outputs[i]));
     arguments.insert(arguments.end(), read.begin(), read.end());
     const Tensors found = (*graph)(arguments);
     Tensors gradients;
@@ -266,7 +323,7 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;
     }
     case NodeKind::op:
-      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws);
+      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws, careful_[number]);
     case NodeKind::branch:
       return run_branch(number, inputs);
     case NodeKind::loop:
@@ -307,7 +364,9 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
                               static_cast<std::size_t>(input.result)]);
     Tensors results = [&] {
       try {
-        return run_node(i, inputs, run);
+        Tensors made = run_node(i, inputs, run);
+        if (careful_[i]) check_results(i, made);
+        return made;
       } catch (...) {
         if (failed_location == 0) failed_location = node.location;  // of the innermost graph
         throw;

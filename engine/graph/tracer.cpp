@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/graph/control.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/random/random_state.h"
@@ -28,8 +29,20 @@ std::optional<std::int64_t> traced_draw(const OpContext& context) {
   return counter && *counter < drawn_when_run / 2 ? std::optional(*counter) : std::nullopt;
 }
 
+/// Of a variable whose shape assignments may change, what stays.
+ValueSpec spec_of_variable(const Variable& variable) {
+  ValueSpec spec{variable.dtype(), variable.shape()};
+  const auto& open = variable.open_shape();
+  if (!open) return spec;
+  spec.unknown.rank = !open->extents;
+  for (int axis = 0; !spec.unknown.rank && axis < spec.shape.rank(); ++axis)
+    if ((*open->extents)[static_cast<std::size_t>(axis)] == OpenShape::any)
+      spec.unknown.axes |= std::uint32_t{1} << axis;
+  return spec;
+}
+
 std::string described(const Tensor& tensor) {
-  return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + to_string(tensor.shape());
+  return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + shape_text(tensor);
 }
 
 }  // namespace
@@ -44,11 +57,11 @@ std::uint32_t GraphTracer::location() const {
   return captured == 0 && locate_ ? locate_() : captured;
 }
 
-Tensor GraphTracer::parameter(const std::string& name, const TensorSpec& spec) {
+Tensor GraphTracer::parameter(const std::string& name, const ValueSpec& spec) {
   Node node;
   node.kind = NodeKind::parameter;
   node.name = name;
-  node.results.push_back(spec);
+  set_results(node, {&spec, 1});
   ++graph_.arguments;
   return results_of(add(std::move(node), {}))[0];
 }
@@ -63,12 +76,21 @@ std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   return static_cast<std::int32_t>(graph_.nodes.size()) - 1;
 }
 
-Tensors GraphTracer::results_of(std::int32_t node) {
+/// `worlds`: of each result, where they follow from those of the inputs.
+Tensors GraphTracer::results_of(std::int32_t number, const std::vector<Worlds>* worlds) {
   Tensors results;
-  const TensorSpecs specs = graph_.nodes[static_cast<std::size_t>(node)].results;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    results.push_back(Tensor::symbolic(specs[i].dtype, specs[i].shape));
-    values_[results[i].id()] = {node, static_cast<std::int32_t>(i)};
+  Node& node = graph_.nodes[static_cast<std::size_t>(number)];
+  for (std::size_t i = 0; i < node.results.size(); ++i) {
+    TensorSpec& spec = node.results[i];
+    const Value value{number, static_cast<std::int32_t>(i)};
+    const UnknownShape unknown = node.unknown.empty() ? UnknownShape{} : node.unknown[i];
+    if (unknown) {
+      const Worlds& own = worlds_[value] = worlds ? (*worlds)[i] : new_worlds(spec.shape, unknown);
+      spec.shape = **std::ranges::find_if(own, [](const auto& shape) { return shape.has_value(); });
+      open_up_to_ = graph_.nodes.size();
+    }
+    results.push_back(symbolic_tensor(spec.dtype, spec.shape, unknown));
+    values_[results[i].id()] = value;
   }
   return results;
 }
@@ -100,7 +122,8 @@ Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   Node node;
   node.kind = NodeKind::parameter;
   node.name = "captured" + std::to_string(captures_.size());
-  node.results.push_back({tensor.dtype(), tensor.shape()});
+  const ValueSpec spec = graph::spec_of(tensor);
+  set_results(node, {&spec, 1});
   captures_.push_back(std::move(node));
   graph_.captured.push_back(tensor);
   // Its number is known when the number of arguments is: finish() puts it there.
@@ -116,14 +139,21 @@ Tensors GraphTracer::call(const OpContext& context) {
   Node node;
   node.kind = NodeKind::op;
   node.op = &context.op;
+  node.results.assign(context.outputs.begin(), context.outputs.end());
+  return add_call(std::move(node), context, context.inputs, nullptr);
+}
+
+/// `inputs`: those of the call, and behind them what gives numbers of its attributes.
+Tensors GraphTracer::add_call(Node node, const OpContext& context, std::span<const Tensor> inputs,
+                              const std::vector<Worlds>* worlds) {
   node.draws = traced_draw(context).has_value();
   node.draw_of = node.draws ? draw_of(context) : -1;
   node.attributes = node.draws ? without_place(context.op, context.attributes) : context.attributes;
-  node.results.assign(context.outputs.begin(), context.outputs.end());
   const bool is_first = node.draws && node.draw_of < 0;
-  const std::int32_t number = add(std::move(node), context.inputs);
+  const std::int32_t number = add(std::move(node), inputs);
   if (is_first) draws_[*traced_draw(context)] = number;
-  return results_of(number);
+  if (worlds) open_up_to_ = graph_.nodes.size();
+  return results_of(number, worlds);
 }
 
 /// The node that drew what this call draws again; -1 where it draws for the first time.
@@ -142,8 +172,16 @@ Tensor GraphTracer::read(const Variable& variable) {
   Node node;
   node.kind = NodeKind::read;
   node.variable = variable;
-  node.results.push_back({variable.dtype(), variable.shape()});
+  const ValueSpec spec = spec_of_variable(variable);
+  set_results(node, {&spec, 1});
   return variables_[variable.id()] = results_of(add(std::move(node), {}))[0];
+}
+
+Tensor GraphTracer::variables_value(const Variable& variable) const {
+  const auto known = variables_.find(variable.id());
+  if (known != variables_.end()) return known->second;
+  const ValueSpec spec = spec_of_variable(variable);
+  return symbolic_tensor(spec.dtype, spec.shape, spec.unknown);
 }
 
 void GraphTracer::assign(const Variable& variable, const Tensor& value) {
@@ -173,10 +211,12 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
   all.insert(all.end(), outputs.begin(), outputs.end());
   GraphTracer inner("gradient of " + own.name, this);
   Tensors cotangents;
+  std::vector<ValueSpec> specs;
   for (const Tensor& output : outputs) {
-    node.results.push_back({output.dtype(), output.shape()});
-    cotangents.push_back(inner.parameter("d" + std::to_string(cotangents.size()), node.results.back()));
+    specs.push_back(graph::spec_of(output));
+    cotangents.push_back(inner.parameter("d" + std::to_string(cotangents.size()), specs.back()));
   }
+  set_results(node, specs);
   try {
     Tensors gradients;
     {
@@ -196,10 +236,14 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
     own.error = error.what();
   }
   node.own_gradient = std::make_shared<const OwnGradient>(std::move(own));
+  std::vector<Worlds> worlds;
+  for (const Tensor& output : outputs) worlds.push_back(worlds_of(output));
   const std::int32_t number = add(std::move(node), all);
   // What reads an output from here on reads the node's.
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    values_[outputs[i].id()] = {number, static_cast<std::int32_t>(i)};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Value value = values_[outputs[i].id()] = {number, static_cast<std::int32_t>(i)};
+    if (unknown_of(outputs[i])) worlds_[value] = worlds[i];
+  }
 }
 
 void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
@@ -251,8 +295,9 @@ void GraphTracer::tape_watches(std::uint64_t tape, const Variable& variable) {
 
 /// Whether what is on the tape is known only when the graph runs.
 bool GraphTracer::runs_decide_since(std::int32_t tape) const {
-  const auto first =
-      graph_.nodes.begin() + static_cast<std::ptrdiff_t>(tapes_[static_cast<std::size_t>(tape)].first_node);
+  const std::size_t first_node = tapes_[static_cast<std::size_t>(tape)].first_node;
+  if (open_up_to_ > first_node) return true;  // VJPs read shapes
+  const auto first = graph_.nodes.begin() + static_cast<std::ptrdiff_t>(first_node);
   return std::any_of(first, graph_.nodes.end(), [](const Node& node) {
     return node.kind == NodeKind::branch || node.kind == NodeKind::loop || node.kind == NodeKind::gradient ||
            (node.kind == NodeKind::host && node.host->differentiable);
@@ -265,19 +310,66 @@ Tensors GraphTracer::gradient(const Tape::GradientCall& call, const std::functio
 }
 
 /// The tape is played here to see which gradients there are and of which shapes. What that added to the graph
-/// goes again: each run plays the tape anew.
-Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
+/// goes again: each run plays the tape anew. Samples of unknown shapes may not fit each other in VJPs: then the
+/// graph alone says which gradients there are.
+Tensors GraphTracer::tried_gradients(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
   const std::size_t first = graph_.nodes.size(), first_capture = captures_.size();
+  const bool is_open = open_up_to_ > tapes_[static_cast<std::size_t>(tape_of(call.tape, "gradient"))].first_node;
   guessing_ = true;
   Tensors gradients;
+  std::exception_ptr error;
   try {
     gradients = play();
+  } catch (const InvalidArgumentError&) {
+    error = std::current_exception();
+  } catch (const UnimplementedError&) {
+    error = std::current_exception();
   } catch (...) {
     guessing_ = false;
     throw;
   }
   guessing_ = false;
+  if (error && !is_open) std::rethrow_exception(error);
   drop_nodes_from(first, first_capture);
+  if (error) {
+    gradients.clear();
+    Tensors read(call.targets.begin(), call.targets.end()), given;
+    const std::vector<bool> reached = reached_sources(call);
+    for (std::size_t i = 0; i < call.sources.size(); ++i) {
+      const Tape::Source& source = call.sources[i];
+      const bool wanted = reached[i] || call.unconnected == Unconnected::zero;
+      const Tensor value = source.variable ? variables_value(*source.variable) : source.tensor;
+      gradients.push_back(wanted ? symbolic_tensor(value.dtype(), value.shape(), unknown_of(value)) : Tensor());
+      if (!source.variable) read.push_back(value);
+      if (wanted) given.push_back(gradients.back());
+    }
+    for (const Tensor& weight : call.output_gradients)
+      if (weight) read.push_back(weight);
+    put_on_tapes("gradient", read, std::vector<bool>(read.size(), true), given);
+  }
+  if (is_open) give_source_shapes(call, gradients);
+  return gradients;
+}
+
+/// What the tape gave for samples has the shapes of the sources.
+void GraphTracer::give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients) {
+  const auto follow = [](const Tensor& gradient, const Shape& shape, UnknownShape unknown) {
+    if (gradient && gradient.is_symbolic() && unknown) set_symbolic_shape(gradient, shape, unknown);
+  };
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Tape::Source& source = call.sources[i];
+    const ValueSpec spec = source.variable ? spec_of_variable(*source.variable) : graph::spec_of(source.tensor);
+    follow(gradients[i], spec.shape, spec.unknown);
+    if (!call.rows) continue;
+    const Tape::RowGradient& rows = (*call.rows)[i];
+    if (rows.values) follow(rows.values, rows.values.shape(), {1, false});
+    if (rows.indices) follow(rows.indices, rows.indices.shape(), {1, false});
+  }
+}
+
+/// Each run plays the tape.
+Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
+  Tensors gradients = tried_gradients(call, play);
 
   TapeUse use;
   use.tape = tape_of(call.tape, "gradient");
@@ -296,9 +388,10 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   Node node;
   node.kind = NodeKind::gradient;
   Tensors parts;
+  std::vector<ValueSpec> specs;
   const auto add_part = [&](std::size_t source, TapeUse::Part part, const Tensor& tensor) {
     use.parts.emplace_back(static_cast<std::int32_t>(source), part);
-    node.results.push_back({tensor.dtype(), tensor.shape()});
+    specs.push_back(graph::spec_of(tensor));
     parts.push_back(tensor);
   };
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -310,6 +403,7 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   const std::vector<std::pair<std::int32_t, TapeUse::Part>> places = use.parts;
   tapes_[static_cast<std::size_t>(use.tape)].played_by_runs = true;
   node.tape = std::make_shared<const TapeUse>(std::move(use));
+  set_results(node, specs);
   Tensors results = results_of(add(std::move(node), inputs));
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto source = static_cast<std::size_t>(places[i].first);
@@ -332,6 +426,7 @@ void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) 
            value.node < -1 - static_cast<std::int32_t>(first_capture);
   };
   std::erase_if(values_, [&](const auto& entry) { return is_gone(entry.second); });
+  std::erase_if(worlds_, [&](const auto& entry) { return is_gone(entry.first); });
   std::erase_if(draws_, [&](const auto& entry) { return entry.second >= static_cast<std::int32_t>(first); });
   std::erase_if(variables_, [&](const auto& entry) { return !values_.contains(entry.second.id()); });
 }
@@ -371,6 +466,13 @@ Graph GraphTracer::finish(std::span<const Tensor> results) {
 
 Graph trace(const std::string& name, std::span<const TensorSpec> arguments,
             const std::function<Tensors(std::span<const Tensor>)>& function) {
+  std::vector<ValueSpec> specs;
+  for (const TensorSpec& spec : arguments) specs.push_back({spec.dtype, spec.shape});
+  return trace_open(name, specs, function);
+}
+
+Graph trace_open(const std::string& name, std::span<const ValueSpec> arguments,
+                 const std::function<Tensors(std::span<const Tensor>)>& function) {
   GraphTracer tracer(name, dynamic_cast<GraphTracer*>(current_tracer()));
   Tensors parameters;
   for (std::size_t i = 0; i < arguments.size(); ++i)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/inference.h"
 #include "engine/tape/tape_tracer.h"
 
 namespace tapedeck::graph {
@@ -33,12 +34,15 @@ class GraphTracer final : public TapeTracer {
   std::uint32_t location() const;
 
   /// The next argument, as the function sees it. To be called before the function's first op.
-  Tensor parameter(const std::string& name, const TensorSpec& spec);
+  Tensor parameter(const std::string& name, const ValueSpec& spec);
   /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
   /// one, and for one of a function that this one has no part in.
   Graph finish(std::span<const Tensor> results);
 
   Tensors call(const OpContext& context) override;
+  bool is_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) const override;
+  Tensors call_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                    Attributes& sample) override;
   Tensor read(const Variable& variable) override;
   void assign(const Variable& variable, const Tensor& value) override;
   void tape_started(std::uint64_t tape, bool persistent, bool watch_accessed_variables) override;
@@ -53,6 +57,13 @@ class GraphTracer final : public TapeTracer {
   /// Its value as the program would have it here if nothing were traced: what known_value computes, of random
   /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument.
   std::optional<Tensor> computed_now(const Tensor& tensor);
+  /// What is passed as a number of an attribute where only a run knows it: a number that tells is_open() of
+  /// it. It is the element at `index` of the tensor, and goes to the next call of an op.
+  std::int64_t late_number(const Tensor& tensor, std::int64_t index);
+  /// From now on the tensor has what of this shape is known, too; each run checks it. Throws
+  /// InvalidArgumentError where that cannot be.
+  void narrow(const Tensor& tensor, const Shape& shape, UnknownShape unknown);
+
   /// "x", "matmul_7:0"; "" for a tensor of another function.
   std::string name_of(const Tensor& tensor) const;
 
@@ -61,7 +72,7 @@ class GraphTracer final : public TapeTracer {
                         const CustomVjp& vjp);
   /// Each run calls the function with the values of these tensors; the results are what it returns
   /// (host_call() in control.h puts them on tapes, too).
-  Tensors add_host_call(HostCall call, TensorSpecs results, std::span<const Tensor> inputs);
+  Tensors add_host_call(HostCall call, std::span<const ValueSpec> results, std::span<const Tensor> inputs);
 
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
@@ -75,14 +86,28 @@ class GraphTracer final : public TapeTracer {
   bool knows(const Tensor& tensor) const;
   std::int32_t draw_of(const OpContext& context);
   struct Evaluation;
-  TensorSpec spec_of(Value value) const;
+  ValueSpec spec_of(Value value) const;
+  Worlds worlds_of(const Tensor& tensor) const;
+  Worlds worlds_of(Value value) const;
+  /// What known_value gives, in a world. `assumed` becomes true where numbers had to be assumed for it.
+  std::optional<Tensor> value_in_world(const Tensor& tensor, std::size_t world, bool& assumed) const;
+  std::vector<OpenNumber> open_numbers(const OpDef& op, const Attributes& attributes, Node& node, Tensors& inputs) const;
+  std::vector<bool> reached_sources(const Tape::GradientCall& call);
   std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
+  std::optional<Tensor> evaluated_op(Value value, Evaluation& evaluation) const;
+  std::optional<Tensor> assumed_value(Value value, Evaluation& evaluation) const;
+  std::optional<Tensor> shape_known(const OpDef& op, Value value, const Evaluation& evaluation) const;
   std::optional<Tensor> evaluated(const Tensor& tensor, Evaluation& evaluation) const;
-  Tensors results_of(std::int32_t node);
+  Tensors results_of(std::int32_t node, const std::vector<Worlds>* worlds = nullptr);
+  Tensors add_call(Node node, const OpContext& context, std::span<const Tensor> inputs,
+                   const std::vector<Worlds>* worlds);
   void add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
                      std::span<const Tensor> inputs);
   std::int32_t tape_of(std::uint64_t id, const char* what) const;
   bool runs_decide_since(std::int32_t tape) const;
+  Tensor variables_value(const Variable& variable) const;
+  Tensors tried_gradients(const Tape::GradientCall& call, const std::function<Tensors()>& play);
+  static void give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients);
   Tensors gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play);
   void drop_nodes_from(std::size_t first, std::size_t first_capture);
   void drop_unused_tapes();
@@ -92,6 +117,8 @@ class GraphTracer final : public TapeTracer {
   std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
+  std::map<Value, Worlds> worlds_;                       ///< of values whose shape is not known
+  std::size_t open_up_to_ = 0;  ///< behind the last node of which something was unknown
   std::vector<Node> captures_;                           ///< parameters to come behind the arguments
   struct OwnTape {
     std::uint64_t id = 0;
@@ -108,5 +135,8 @@ class GraphTracer final : public TapeTracer {
 /// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …
 Graph trace(const std::string& name, std::span<const TensorSpec> arguments,
             const std::function<Tensors(std::span<const Tensor>)>& function);
+/// The same, with arguments of which not the whole shape is known.
+Graph trace_open(const std::string& name, std::span<const ValueSpec> arguments,
+                 const std::function<Tensors(std::span<const Tensor>)>& function);
 
 }  // namespace tapedeck::graph

@@ -40,7 +40,23 @@ py::object with_value(PyObject* value, const Where& where) {
   return checked(wrap(readable(tensor_of(value), reader_of(where).c_str())));
 }
 
+bool is_one_integer(PyObject* value) {
+  if (is_tensor_like(value)) return tensor_like(value).rank() == 0;
+  if (is_numpy_array(value)) return py::cast<int>(py::handle(value).attr("ndim")) == 0;
+  return PyIndex_Check(value);
+}
+
+/// What goes to an op in place of a number that is known only when the graph runs.
+std::optional<std::int64_t> late_integer(PyObject* value, std::int64_t index = 0) {
+  if (!is_tensor_like(value) || !is_tracing()) [[likely]]
+    return std::nullopt;
+  const Tensor tensor = tensor_like(value);
+  if (!tensor.is_symbolic() || has_known_value(tensor)) return std::nullopt;
+  return late_number(tensor, index);
+}
+
 std::int64_t to_integer(PyObject* given, const Where& where) {
+  if (const auto late = is_one_integer(given) ? late_integer(given) : std::nullopt) return *late;
   const py::object held = with_value(given, where);
   PyObject* value = held.ptr();
   const py::object index =
@@ -56,15 +72,21 @@ std::int64_t to_integer(PyObject* given, const Where& where) {
   return number;
 }
 
-bool is_one_integer(PyObject* value) {
-  if (is_tensor_like(value)) return tensor_like(value).rank() == 0;
-  if (is_numpy_array(value)) return py::cast<int>(py::handle(value).attr("ndim")) == 0;
-  return PyIndex_Check(value);
+/// The same of a list, whose length must be known.
+std::vector<std::int64_t> late_integers(const Tensor& tensor, const Where& where) {
+  const UnknownShape unknown = unknown_of(tensor);
+  if (unknown)
+    refuse<InvalidArgumentError>(where, "a tensor of shape ", shape_text(tensor),
+                                 " has an unknown number of elements while a function is traced; set_shape says it");
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t i = 0; i < tensor.count(); ++i) numbers.push_back(*late_number(tensor, i));
+  return numbers;
 }
 
 std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
   if (is_one_integer(value)) return {to_integer(value, where)};
   if (is_tensor_like(value) && is_integer(tensor_like(value).dtype()) && tensor_like(value).rank() == 1) {
+    if (late_integer(value)) return late_integers(tensor_like(value), where);
     const Tensor given = readable(tensor_like(value), reader_of(where).c_str());
     const Tensor tensor = widened(given.on_host()).make_contiguous();  // no op for each element
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(tensor.count()));
@@ -94,6 +116,7 @@ bool is_whole_number(PyObject* value) {
 
 // An integer stays one, so that an op can tell range(3) from range(3.).
 Attribute to_real(PyObject* given, const Where& where) {
+  if (const auto late = is_one_integer(given) ? late_integer(given) : std::nullopt) return *late;
   const py::object held = with_value(given, where);
   PyObject* value = held.ptr();
   if (PyBool_Check(value)) return value == Py_True;

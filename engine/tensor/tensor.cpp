@@ -119,6 +119,7 @@ Tensor Tensor::without_values() const {
   TensorBody* body = make_body({}, dtype(), shape(), count());
   body->id = id();
   body->device = device();
+  body->offset = offset();  // a symbolic tensor's says what of the shape is unknown
   return adopt(body);
 }
 

@@ -25,6 +25,9 @@ Key key_of(const Node& node) {
     const std::string text = exact(node.attributes[i]);
     attributes += std::to_string(text.size()) + "," + text;
   }
+  for (const LateNumber& late : node.late)
+    attributes += "late " + std::to_string(late.attribute) + "," + std::to_string(late.element) + "," +
+                  std::to_string(late.input) + "," + std::to_string(late.index);
   return {node.op->index,
           std::move(attributes),
           {node.inputs.begin(), node.inputs.end()},

@@ -177,12 +177,21 @@ Tensors run_placed(const OpDef& op, std::span<const Tensor> inputs, const Attrib
 }
 
 /// The call becomes part of the graph that this thread traces, and goes on its tapes as any other.
-Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  const TensorSpecs specs = announce(op, inputs, attributes);
+Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& given) {
   const detail::ThreadState& thread = detail::thread_state;
-  Tensors outputs = naming_the_op(op, [&] {
-    return thread.tracer->call({op, inputs, attributes, specs, {}});
-  });
+  Attributes attributes = given;
+  Tensors outputs;
+  if (thread.tracer->is_open(op, inputs, given)) [[unlikely]] {
+    outputs = naming_the_op(op, [&] {
+      check_call(op, inputs, given);
+      return thread.tracer->call_open(op, inputs, given, attributes);
+    });
+  } else {
+    const TensorSpecs specs = announce(op, inputs, attributes);
+    outputs = naming_the_op(op, [&] {
+      return thread.tracer->call({op, inputs, attributes, specs, {}});
+    });
+  }
   detail::CallKeeper* tapes = op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
   if (tapes && tapes->keeper_of(inputs) != 0) tapes->keep({op, inputs, attributes, outputs, 0});
   return outputs;

@@ -13,6 +13,12 @@ class Tracer {
   /// A call that passed its checks becomes a node of the graph. Returns its results: symbolic tensors of the
   /// dtypes and shapes in `context.outputs`. Nothing is computed.
   virtual Tensors call(const OpContext& context) = 0;
+  /// Whether the shape rule cannot be asked: shapes of inputs or numbers of attributes are known only when
+  /// the graph runs.
+  virtual bool is_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) const = 0;
+  /// Such a call: checks it as far as it is known. `sample` gets attributes of which all is known.
+  virtual Tensors call_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                            Attributes& sample) = 0;
 };
 
 /// While it lives, run_op calls `tracer` on this thread instead of kernels; nullptr: runs ops, inside another

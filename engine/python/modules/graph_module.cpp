@@ -57,11 +57,11 @@ Tensors tensors_of(const py::handle objects, const char* what) {
   return tensors;
 }
 
-TensorSpec spec_of(const std::string& name, const py::object& dtype, const py::object& shape) {
+graph::ValueSpec spec_given(const std::string& name, const py::object& dtype, const py::object& shape) {
   const auto found = to_dtype(dtype.ptr(), {"trace_graph", "dtype"});
   if (!found) fail<TypeMismatchError>("trace_graph: ", name, " has no dtype");
-  const auto extents = py::cast<std::vector<std::int64_t>>(shape);
-  return {*found, Shape(std::span<const std::int64_t>(extents))};
+  const auto [sample, unknown] = shape_given(shape.ptr());
+  return {*found, sample, unknown};
 }
 
 /// A Python function of tensors, as the engine calls it.
@@ -82,7 +82,7 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
   Tensors arguments;
   for (const py::handle parameter : parameters) {
     const auto [text, dtype, shape] = py::cast<std::tuple<std::string, py::object, py::object>>(parameter);
-    arguments.push_back(tracer.parameter(text, spec_of(text, dtype, shape)));
+    arguments.push_back(tracer.parameter(text, spec_given(text, dtype, shape)));
   }
   Tensors results;
   {
@@ -110,13 +110,13 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
 
 // ---- a graph as Python's data
 
-py::tuple spec_object(const TensorSpec& spec) {
-  return py::make_tuple(checked(dtype_object(spec.dtype)), checked(shape_object(spec.shape)));
+py::tuple spec_object(const graph::ValueSpec& spec) {
+  return py::make_tuple(checked(dtype_object(spec.dtype)), checked(open_shape_object(spec.shape, spec.unknown)));
 }
 
 py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
   py::list list;
-  for (std::size_t i = first; i < first + count; ++i) list.append(spec_object(graph.nodes[i].results[0]));
+  for (std::size_t i = first; i < first + count; ++i) list.append(spec_object(graph.value_spec({static_cast<std::int32_t>(i), 0})));
   return list;
 }
 
@@ -138,7 +138,9 @@ py::dict node_object(const graph::Node& node) {
                                               : node.name;
   py::list inputs, results, graphs;
   for (const Value input : node.inputs) inputs.append(py::make_tuple(input.node, input.result));
-  for (const TensorSpec& spec : node.results) results.append(spec_object(spec));
+  for (std::size_t i = 0; i < node.results.size(); ++i)
+    results.append(spec_object({node.results[i].dtype, node.results[i].shape,
+                                node.unknown.empty() ? UnknownShape{} : node.unknown[i]}));
   for (const auto& inner : node.graphs) graphs.append(nodes_of(*inner));
   py::dict attributes;
   for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
@@ -162,7 +164,7 @@ py::object nodes_of(const Graph& graph) {
 
 py::list results_of(const Graph& graph) {
   py::list list;
-  for (const Value value : graph.results) list.append(spec_object(graph.spec(value)));
+  for (const Value value : graph.results) list.append(spec_object(graph.value_spec(value)));
   return list;
 }
 
@@ -207,7 +209,16 @@ py::list branch_object(const py::object& predicate, const py::object& if_true, c
   return list_of(graph::branch(required_tensor(predicate.ptr(), "cond: pred"), run(if_true), run(if_false)));
 }
 
-py::list loop_object(const py::sequence& variables, const py::object& condition, const py::object& body) {
+/// `shapes`: for each variable a shape, or None.
+py::list loop_object(const py::sequence& variables, const py::object& condition, const py::object& body,
+                     const py::sequence& shapes) {
+  std::vector<graph::Invariant> invariants;
+  for (const py::handle shape : shapes) {
+    invariants.emplace_back();
+    if (shape.is_none()) continue;
+    const auto [sample, unknown] = shape_given(shape.ptr());
+    invariants.back() = graph::ValueSpec{DType::float32, sample, unknown};
+  }
   const graph::Step holds = step_of(condition, "while_loop: cond");
   const auto condition_of = [&](std::span<const Tensor> values) {
     const Tensors found = holds(values);
@@ -216,15 +227,15 @@ py::list loop_object(const py::sequence& variables, const py::object& condition,
     return found[0];
   };
   return list_of(graph::loop(tensors_of(variables, "while_loop: loop_vars"), condition_of,
-                             step_of(body, "while_loop: body")));
+                             step_of(body, "while_loop: body"), invariants));
 }
 
 py::list add_host_call(const std::string& name, const py::object& function, const py::sequence& tensors,
                        const py::sequence& results, bool differentiable) {
-  TensorSpecs specs;
+  std::vector<graph::ValueSpec> specs;
   for (const py::handle result : results) {
     const auto [dtype, shape] = py::cast<std::pair<py::object, py::object>>(result);
-    specs.push_back(spec_of(name, dtype, shape));
+    specs.push_back(spec_given(name, dtype, shape));
   }
   return list_of(graph::host_call(host_call_of(name, function, differentiable), specs,
                                   tensors_of(tensors, name.c_str())));
@@ -321,7 +332,8 @@ void bind_graph(py::module_& module) {
       "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "
       "shape) of each.");
   module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
-  module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"));
+  module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"),
+             py::arg("shapes") = py::tuple());
   module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
              py::arg("results") = py::tuple(), py::arg("differentiable") = false,
              "What function(list of tensors) returns when the graph that is being traced runs: a list of tensors "

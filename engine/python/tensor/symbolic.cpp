@@ -2,6 +2,7 @@
 
 #include "engine/graph/tracer.h"
 #include "engine/python/errors.h"
+#include "engine/python/tensor/tensor_object.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tensor/symbolic_error.h"
 
@@ -19,7 +20,7 @@ std::string name_of_symbolic(const Tensor& tensor) {
 }
 
 std::string form_of(const Tensor& tensor) {
-  return "shape=" + to_string(tensor.shape()) + " dtype=" + std::string(dtype_name(tensor.dtype()));
+  return "shape=" + shape_text(tensor) + " dtype=" + std::string(dtype_name(tensor.dtype()));
 }
 
 thread_local CreationRule* creation_rule = nullptr;
@@ -52,6 +53,46 @@ Tensor readable(const Tensor& tensor, const char* reader) {
       what_to_do);
 }
 
+PyObject* open_shape_object(const Shape& shape, UnknownShape unknown) {
+  const py::object known = checked(shape_object(shape));
+  if (!unknown) return py::object(known).release().ptr();
+  const py::type type = py::type::of(known);
+  if (unknown.rank) return type(py::none()).release().ptr();
+  py::list extents;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    extents.append(unknown.has(axis) ? py::object(py::none()) : py::object(py::int_(shape[axis])));
+  return type(extents).release().ptr();
+}
+
+std::pair<Shape, UnknownShape> shape_given(PyObject* given) {
+  const py::object none = checked(shape_object({}));
+  const py::object shape = py::type::of(none)(py::handle(given));  // a TensorShape
+  if (shape.attr("rank").is_none()) return {{}, {0, true}};
+  Shape sample;
+  UnknownShape unknown;
+  for (const py::handle extent : shape) {
+    if (extent.is_none()) unknown.axes |= std::uint32_t{1} << sample.rank();
+    sample.push_back(extent.is_none() ? 1 : py::cast<std::int64_t>(extent));
+  }
+  return {sample, unknown};
+}
+
+void narrow_symbolic(const Tensor& tensor, PyObject* given) {
+  const auto [shape, unknown] = shape_given(given);
+  graph::GraphTracer* tracer = graph_tracer();
+  if (!tracer)
+    fail<InvalidArgumentError>("set_shape: a tensor of shape ", shape_text(tensor),
+                               " belongs to the trace of a graph function, which has ended");
+  tracer->narrow(tensor, shape, unknown);
+}
+
+std::optional<std::int64_t> late_number(const Tensor& tensor, std::int64_t index) {
+  graph::GraphTracer* tracer = graph_tracer();
+  if (!tracer || (tensor.dtype() != DType::int32 && tensor.dtype() != DType::int64) || tracer->name_of(tensor).empty())
+    return std::nullopt;
+  return tracer->late_number(tensor, index);
+}
+
 bool has_known_value(const Tensor& tensor) {
   const graph::GraphTracer* tracer = graph_tracer();
   return tracer && tracer->known_value(tensor);
@@ -70,7 +111,7 @@ std::string symbolic_repr(const Tensor& tensor) {
 }
 
 std::string symbolic_text(const Tensor& tensor) {
-  return "Tensor(\"" + name_of_symbolic(tensor) + "\", shape=" + to_string(tensor.shape()) +
+  return "Tensor(\"" + name_of_symbolic(tensor) + "\", shape=" + shape_text(tensor) +
          ", dtype=" + std::string(dtype_name(tensor.dtype())) + ")";
 }
 

@@ -1,11 +1,13 @@
 // Symbolic tensors as Python sees them: those of a graph function that is being traced.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/python/python.h"
 #include "engine/tape/variable.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck::python {
 
@@ -15,6 +17,17 @@ bool is_tracing();
 /// The tensor; of a symbolic one its value, where that follows from shapes and constants (as tf.shape(x)[0]).
 /// Otherwise a SymbolicValueError, which says that `reader` ("float()") needs a value.
 Tensor readable(const Tensor& tensor, const char* reader);
+
+/// A new TensorShape, with None where it is unknown.
+PyObject* open_shape_object(const Shape& shape, UnknownShape unknown);
+/// What a Python shape (a TensorShape, or what it is made of) says: a sample shape, and what is unknown of it.
+std::pair<Shape, UnknownShape> shape_given(PyObject* shape);
+/// Has the tensor's shape known as far as the Python shape says it. Throws InvalidArgumentError for a shape that it
+/// cannot have.
+void narrow_symbolic(const Tensor& tensor, PyObject* shape);
+/// A number that the tensor's element gives when the graph runs (GraphTracer::late_number). Nothing where the
+/// tensor has no integers, or belongs to no trace of this thread.
+std::optional<std::int64_t> late_number(const Tensor& tensor, std::int64_t index);
 
 /// Whether readable() of the symbolic tensor gives a value.
 bool has_known_value(const Tensor& tensor);

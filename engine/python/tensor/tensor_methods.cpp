@@ -67,7 +67,10 @@ PyObject* gpu(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 
 PyObject* get_shape(PyObject* self, void*) {
-  return guarded([&] { return shape_object(value_of(self).shape()); });
+  return guarded([&] {
+    const Tensor value = value_of(self);
+    return open_shape_object(value.shape(), unknown_of(value));
+  });
 }
 PyObject* get_shape_method(PyObject* self, PyObject*) {
   return get_shape(self, nullptr);
@@ -84,6 +87,10 @@ PyObject* reference(PyObject* self, PyObject*) {
 // An eager tensor knows its shape: this only checks.
 PyObject* set_shape(PyObject* self, PyObject* shape) {
   return guarded([&] {
+    if (is_tensor(self) && unknown_of(tensor_of(self))) {
+      narrow_symbolic(tensor_of(self), shape);
+      Py_RETURN_NONE;
+    }
     if (shape != Py_None)
       checked(get_shape(self, nullptr)).attr("assert_is_compatible_with")(py::handle(shape));
     Py_RETURN_NONE;
@@ -138,7 +145,9 @@ PyObject* get_place(PyObject* self, void*) {
   return guarded([&] { return PyUnicode_FromString(to_string(value_of(self).device()).c_str()); });
 }
 PyObject* get_ndim(PyObject* self, void*) {
-  return PyLong_FromLong(value_of(self).rank());
+  const Tensor value = value_of(self);
+  if (unknown_of(value).rank) Py_RETURN_NONE;
+  return PyLong_FromLong(value.rank());
 }
 PyObject* get_id(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(value_of(self).id());
@@ -203,7 +212,8 @@ PyMethodDef tensor_methods[] = {
      "get_shape($self, /)\n--\n\nThe shape, as the property shape.\nReturns: TensorShape."},
     {"set_shape", set_shape, METH_O,
      "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it matches any extent. ValueError for "
-     "another one.\nReturns: None."},
+     "another one. In a function that is traced, an extent that was not known is from now on; each run checks "
+     "it.\nReturns: None."},
     {"ref", reference, METH_NOARGS,
      "ref($self, /)\n--\n\nA reference, for dicts and sets: equal where it is to the same object. deref() "
      "gives the object."},

@@ -1,0 +1,338 @@
+#include "engine/graph/inference.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tapedeck::graph {
+namespace {
+
+constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
+constexpr std::array<int, world_count> ranks{2, 1, 0};
+constexpr int most_trials = 300;          // of a search, in one world
+constexpr std::size_t most_numbers = 12;  // that an unknown extent may be, in a search
+
+Shape filled(int rank, std::int64_t extent) {
+  Shape shape;
+  for (int axis = 0; axis < rank; ++axis) shape.push_back(extent);
+  return shape;
+}
+
+/// The results' specs of an op whose shape rule leaves them to the values.
+struct OpenResult {
+  TensorSpec spec;
+  UnknownShape unknown;
+};
+
+std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  constexpr UnknownShape first_axis{1, false};
+  if (op.name == "where_indices") return {{{DType::int64, {1, inputs[0].rank()}}, first_axis}};
+  if (op.name == "unique" || op.name == "unique_with_counts") {
+    const DType index = std::get<DType>(attributes[op.place_of("out_idx")]);
+    std::vector<OpenResult> results{{{inputs[0].dtype(), {1}}, first_axis}, {{index, inputs[0].shape()}, {}}};
+    if (op.name == "unique_with_counts") results.push_back({{index, {1}}, first_axis});
+    return results;
+  }
+  if (inputs.size() == 1 && inputs[0].dtype() == DType::string)  // the words or letters of a string
+    return {{{DType::string, {1}}, first_axis}};
+  fail<UnimplementedError>(op.name, ": the shape of its result depends on values, which a graph function does not have "
+                           "while it is traced");
+}
+
+/// An extent, a rank or a number that is not known, and what it may be.
+struct Unknown {
+  std::size_t input = 0;
+  int axis = -1;                     ///< -1: the whole shape
+  std::size_t number = SIZE_MAX;     ///< of the call's numbers, if it is one
+  std::vector<std::int64_t> values;  ///< of an extent or a number
+  std::vector<Shape> shapes;         ///< of a shape
+  std::size_t options() const { return std::max(values.size(), shapes.size()); }
+};
+
+class Search {
+ public:
+  explicit Search(const OpenCall& call) : call_(call) {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      std::size_t first = 0;  // the same tensor has the same shape
+      while (call.inputs[first].id() != call.inputs[i].id()) ++first;
+      firsts_.push_back(first);
+    }
+    for (std::size_t i = 0; i < call.attributes.size(); ++i) attributes_.push_back(call.attributes[i]);
+  }
+
+  Inferred inferred() {
+    for (std::size_t world = 0; world < world_count; ++world) answer(world);
+    for (std::size_t world = 0; world < world_count; ++world)
+      if (!answers_[world]) look_further(world);
+    return merge();
+  }
+
+ private:
+  struct Trial {
+    std::vector<Shape> shapes;
+    std::vector<std::int64_t> numbers;
+  };
+  struct Answer {
+    Attributes attributes;
+    std::vector<OpenResult> results;
+  };
+
+  Trial usual(std::size_t world) const {
+    Trial trial;
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      const Tensor& input = call_.inputs[i];
+      const std::optional<Shape>& shape = call_.worlds[i][world];
+      trial.shapes.push_back(shape ? *shape : *new_worlds(input.shape(), unknown_of(input))[world]);
+    }
+    for (const OpenNumber& number : call_.numbers)
+      trial.numbers.push_back(number.values[world].value_or(extents[world]));
+    return trial;
+  }
+
+  Attributes with_numbers(const Trial& trial) const {
+    if (call_.numbers.empty()) return call_.attributes;
+    std::vector<Attribute> values = attributes_;
+    for (std::size_t i = 0; i < call_.numbers.size(); ++i)
+      set_number(values, call_.numbers[i].attribute, call_.numbers[i].element, trial.numbers[i]);
+    return Attributes(std::move(values));
+  }
+
+  std::optional<Answer> tried(const Trial& trial) {
+    Tensors inputs;
+    try {
+      for (std::size_t i = 0; i < call_.inputs.size(); ++i)
+        inputs.push_back(unknown_of(call_.inputs[i])
+                             ? Tensor::symbolic(call_.inputs[i].dtype(), trial.shapes[firsts_[i]])
+                             : call_.inputs[i]);
+      Answer answer{with_numbers(trial), {}};
+      const TensorSpecs specs = call_.op.shape_rule({call_.op, inputs, answer.attributes, {}});
+      if (call_.op.shape_of_values)
+        answer.results = results_of_values(call_.op, inputs, answer.attributes);
+      else
+        for (const TensorSpec& spec : specs) answer.results.push_back({spec, {}});
+      for (const OpenResult& result : answer.results) element_count(result.spec.shape);  // it must exist
+      return answer;
+    } catch (const Error&) {
+      if (!error_) error_ = std::current_exception();
+      return std::nullopt;
+    }
+  }
+
+  void answer(std::size_t world) {
+    answers_[world] = tried(usual(world));
+    if (answers_[world]) all_.push_back(answers_[world]->results);
+  }
+
+  /// What unknown extents and numbers may be: what is near.
+  std::vector<std::int64_t> near_numbers(bool of_attribute) const {
+    std::vector<std::int64_t> numbers;
+    const auto add = [&](std::int64_t number) {
+      if ((number >= 0 || of_attribute) && number > -100 && std::ranges::find(numbers, number) == numbers.end() &&
+          numbers.size() < most_numbers)
+        numbers.push_back(number);
+    };
+    if (of_attribute)
+      for (const std::int64_t number : {0, 1, 2, -1}) add(number);
+    for (const Tensor& input : call_.inputs)
+      for (int axis = 0; axis < input.rank(); ++axis)
+        if (!unknown_of(input).has(axis)) add(input.dim(axis));
+    for (const Attribute& attribute : attributes_) {
+      if (const auto* number = std::get_if<std::int64_t>(&attribute)) add(*number);
+      if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute))
+        for (const std::int64_t number : *list) add(number);
+    }
+    for (const std::int64_t number : {1, 2, 3}) add(number);
+    for (const std::int64_t number : extents)
+      if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+    return numbers;
+  }
+
+  std::vector<Shape> near_shapes(std::size_t world, const std::vector<std::int64_t>& numbers) const {
+    std::vector<Shape> shapes;
+    for (int i = 0; i < 5; ++i) {
+      const int rank = (ranks[0] + static_cast<int>(world) + i) % 5;
+      shapes.push_back(filled(rank, extents[world]));
+      for (const std::int64_t number : numbers) {
+        if (rank == 0) break;
+        Shape last = shapes.back(), first = filled(rank, extents[world]);
+        last = filled(rank, extents[world]);
+        last[rank - 1] = number;
+        first[0] = number;
+        shapes.push_back(last);
+        if (rank > 1) shapes.push_back(first);
+        if (rank > 1) shapes.push_back(filled(rank, number));
+      }
+    }
+    return shapes;
+  }
+
+  std::vector<Unknown> unknowns(std::size_t world) const {
+    std::vector<Unknown> all;
+    const std::vector<std::int64_t> numbers = near_numbers(false);
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      const UnknownShape unknown = unknown_of(call_.inputs[i]);
+      if (!unknown || firsts_[i] != i) continue;
+      if (unknown.rank) {
+        all.push_back({i, -1, SIZE_MAX, {}, near_shapes(world, numbers)});
+        continue;
+      }
+      for (int axis = 0; axis < call_.inputs[i].rank(); ++axis)
+        if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
+    }
+    for (std::size_t i = 0; i < call_.numbers.size(); ++i)
+      if (call_.numbers[i].assumed || !call_.numbers[i].values[world]) all.push_back({0, -1, i, near_numbers(true), {}});
+    return all;
+  }
+
+  static void put(Trial& trial, const Unknown& unknown, std::size_t option) {
+    if (unknown.number != SIZE_MAX)
+      trial.numbers[unknown.number] = unknown.values[option];
+    else if (unknown.axis < 0)
+      trial.shapes[unknown.input] = unknown.shapes[option];
+    else
+      trial.shapes[unknown.input][unknown.axis] = unknown.values[option];
+  }
+
+  /// Changes one unknown of the usual, then each two, then each three.
+  void look_further(std::size_t world) {
+    const std::vector<Unknown> all = unknowns(world);
+    const bool to_the_end = !searched_;
+    searched_ = true;
+    int trials = 0;
+    const std::function<bool(Trial, std::size_t, int)> change = [&](const Trial& base, std::size_t first, int changes) {
+      if (changes == 0) {
+        if (++trials > most_trials) return true;
+        std::optional<Answer> found = tried(base);
+        if (!found) return false;
+        all_.push_back(found->results);
+        if (!answers_[world]) answers_[world] = std::move(found);
+        return !to_the_end;
+      }
+      for (std::size_t i = first; i < all.size(); ++i)
+        for (std::size_t option = 0; option < all[i].options(); ++option) {
+          Trial trial = base;
+          put(trial, all[i], option);
+          if (change(trial, i + 1, changes - 1)) return true;
+        }
+      return false;
+    };
+    // Once some extents fit, more changes would only say what else might.
+    for (int changes = 1; changes <= 3 && !answers_[world]; ++changes)
+      if (change(usual(world), 0, changes)) return;
+  }
+
+  /// The error of the usual extents, where unknown ones read None.
+  [[noreturn]] void refuse() const {
+    try {
+      std::rethrow_exception(error_);
+    } catch (InvalidArgumentError& error) {
+      std::string text = error.what();
+      for (const Tensor& input : call_.inputs) {
+        const std::string sample = to_string(input.shape());
+        if (!unknown_of(input)) continue;
+        for (std::size_t at = text.find(sample); at != std::string::npos; at = text.find(sample, at + 1))
+          text.replace(at, sample.size(), shape_text(input));
+      }
+      InvalidArgumentError worded(text);
+      worded.op_name = error.op_name;
+      worded.argument = error.argument;
+      throw worded;
+    }
+  }
+
+  Inferred merge() {
+    if (all_.empty()) refuse();
+    Inferred inferred;
+    const auto first = std::ranges::find_if(answers_, [](const auto& answer) { return answer.has_value(); });
+    inferred.attributes = (*first)->attributes;
+    const std::vector<OpenResult>& results = (*first)->results;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      inferred.samples.push_back(results[i].spec);
+      inferred.unknown.push_back(results[i].unknown);
+      inferred.worlds.emplace_back();
+    }
+    for (const std::vector<OpenResult>& other : all_) {
+      if (other.size() != results.size())
+        fail<InvalidArgumentError>(call_.op.name, ": has ", results.size(), " results or ", other.size(),
+                                   ", as an extent has it that is not known while the graph function is traced");
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const TensorSpec &one = results[i].spec, &two = other[i].spec;
+        UnknownShape& unknown = inferred.unknown[i];
+        unknown = merged(one.shape, unknown, two.shape, other[i].unknown);
+      }
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) set_worlds(inferred, i);
+    return inferred;
+  }
+
+  void set_worlds(Inferred& inferred, std::size_t result) const {
+    Worlds& worlds = inferred.worlds[result];
+    const Shape* sample = nullptr;
+    for (std::size_t world = 0; world < world_count; ++world)
+      if (answers_[world]) worlds[world] = answers_[world]->results[result].spec.shape;
+    for (const auto& shape : worlds)
+      if (shape && !sample) sample = &*shape;
+    // What is unknown differs between the worlds, although they may have found the same.
+    const auto agree = [&](const auto& property) {
+      return std::ranges::all_of(worlds, [&](const auto& shape) { return !shape || property(*shape) == property(*sample); });
+    };
+    const UnknownShape unknown = inferred.unknown[result];
+    if (unknown.rank) {
+      if (agree([](const Shape& shape) { return shape.rank(); })) worlds = new_worlds(*sample, unknown);
+    } else {
+      for (int axis = 0; axis < sample->rank(); ++axis)
+        if (unknown.has(axis) && agree([&](const Shape& shape) { return shape[axis]; }))
+          for (std::size_t world = 0; world < world_count; ++world)
+            if (worlds[world]) (*worlds[world])[axis] = extents[world];
+    }
+    for (const auto& shape : worlds)
+      if (shape) {
+        inferred.samples[result].shape = *shape;
+        break;
+      }
+  }
+
+  const OpenCall& call_;
+  std::vector<std::size_t> firsts_;
+  std::vector<Attribute> attributes_;
+  std::array<std::optional<Answer>, world_count> answers_;
+  std::vector<std::vector<OpenResult>> all_;  ///< that were found
+  std::exception_ptr error_;                  ///< the first one
+  bool searched_ = false;
+};
+
+}  // namespace
+
+std::int64_t number_in_world(std::size_t world) {
+  return extents[world];
+}
+
+Worlds new_worlds(const Shape& shape, UnknownShape unknown) {
+  Worlds worlds;
+  for (std::size_t world = 0; world < world_count; ++world) {
+    if (unknown.rank) {
+      worlds[world] = filled(ranks[world], extents[world]);
+      continue;
+    }
+    Shape known = shape;
+    for (int axis = 0; axis < known.rank(); ++axis)
+      if (unknown.has(axis)) known[axis] = extents[world];
+    worlds[world] = known;
+  }
+  return worlds;
+}
+
+void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element, std::int64_t value) {
+  Attribute& place = attributes[attribute];
+  if (element >= 0)
+    std::get<std::vector<std::int64_t>>(place)[static_cast<std::size_t>(element)] = value;
+  else if (std::holds_alternative<double>(place))
+    place = static_cast<double>(value);
+  else
+    place = value;
+}
+
+Inferred infer(const OpenCall& call) {
+  return Search(call).inferred();
+}
+
+}  // namespace tapedeck::graph
