@@ -13,6 +13,7 @@
 #include "engine/ops/core/programs_work.h"
 #include "engine/tape/tape_state.h"
 #include "engine/tape/tape_tracer.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck {
 
@@ -161,10 +162,15 @@ void Variable::check_replacement(const Tensor& value, const Tensor& before) cons
                                dtype_name(body_->dtype), ", the value ", dtype_name(value.dtype()));
   const bool keeps = !body_->open || before;
   const Shape& kept = before ? before.shape() : body_->shape;
+  if (const UnknownShape unknown = unknown_of(value)) {  // each run checks it
+    if (!keeps || is_compatible(value.shape(), unknown, kept, before ? unknown_of(before) : UnknownShape{})) return;
+  } else if (before && unknown_of(before)) {
+    if (is_compatible(value.shape(), {}, kept, unknown_of(before))) return;
+  }
   if (keeps ? value.shape() != kept : !body_->open->allows(value.shape()))
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                keeps ? to_string(kept) : body_->open->text(), ", the value ",
-                               to_string(value.shape()));
+                               shape_text(value));
 }
 
 Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {

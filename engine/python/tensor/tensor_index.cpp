@@ -10,6 +10,7 @@
 #include "engine/python/tensor/slice_spec.h"
 #include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
+#include "engine/tensor/symbolic_error.h"
 
 namespace tapedeck::python {
 
@@ -34,6 +35,11 @@ int mask_rank_of(PyObject* item) {
 }
 
 std::int64_t integer_of(PyObject* item, const char* what) {
+  if (is_tensor_like(item) && is_tracing()) {
+    const Tensor tensor = tensor_like(item);
+    if (tensor.is_symbolic() && tensor.rank() == 0 && !has_known_value(tensor))
+      if (const auto late = late_number(tensor, 0)) return *late;
+  }
   const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
   if (!index) {
     keep_symbolic_error();
@@ -50,6 +56,7 @@ std::int64_t integer_of(PyObject* item, const char* what) {
 }
 
 std::int64_t checked_index(std::int64_t index, const Tensor& tensor, int axis) {
+  if (unknown_of(tensor).has(axis)) return index;  // the op counts from the end, and checks
   const std::int64_t extent = tensor.dim(axis);
   if (index < -extent || index >= extent)
     fail<OutOfRangeError>("index ", index, " is out of range for axis ", axis, " of a tensor of shape ",
@@ -72,6 +79,7 @@ void add_slice(SliceSpec& spec, PyObject* item) {
 }
 
 void check_axes(int used, const Tensor& tensor) {
+  if (unknown_of(tensor).rank) return;
   if (used > tensor.rank())
     fail<OutOfRangeError>("index: ", used, " indices for a tensor of ", tensor.rank(), " axes, shape ",
                           to_string(tensor.shape()));
@@ -80,11 +88,13 @@ void check_axes(int used, const Tensor& tensor) {
 void add_mask(SliceSpec& spec, const Tensor& tensor) {
   const Shape& mask = spec.gather_indices.shape();
   spec.mask_rank = mask.rank();
-  bool fits = spec.axis + mask.rank() <= tensor.rank();
-  for (int i = 0; fits && i < mask.rank(); ++i) fits = mask[i] == tensor.dim(spec.axis + i);
+  const UnknownShape unknown = unknown_of(tensor), of_mask = unknown_of(spec.gather_indices);
+  bool fits = spec.axis + mask.rank() <= tensor.rank() || unknown.rank;
+  for (int i = 0; fits && i < mask.rank(); ++i)
+    fits = unknown.has(spec.axis + i) || of_mask.has(i) || mask[i] == tensor.dim(spec.axis + i);
   if (!fits)
-    fail<OutOfRangeError>("index: a mask of shape ", to_string(mask), " at axis ", spec.axis,
-                          " of a tensor of shape ", to_string(tensor.shape()));
+    fail<OutOfRangeError>("index: a mask of shape ", shape_text(spec.gather_indices), " at axis ", spec.axis,
+                          " of a tensor of shape ", shape_text(tensor));
   for (int i = 0; i < mask.rank(); ++i) spec.add_whole_axis();
 }
 
@@ -113,6 +123,7 @@ void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
   if (PyBool_Check(item) ||
       (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_ && tensor_like(item).rank() == 0))
     fail<TypeMismatchError>("index: a single bool is not an index; a mask has one bool for each element");
+  if (is_traced_index(item) && unknown_of(tensor).has(spec.axis)) return spec.add_integer(integer_of(item, "index"));
   if (is_traced_index(item)) {
     if (spec.gather_axis >= 0)
       fail<UnimplementedError>(
@@ -142,6 +153,35 @@ Tensor reshaped(const Tensor& tensor, const std::vector<std::int64_t>& shape) {
   return run_op1(reshape, {tensor}, named_attributes(reshape, {{"shape", shape}}));
 }
 
+/// An extent as reshape's next call takes it.
+std::int64_t extent_of(const Tensor& tensor, int axis) {
+  if (!unknown_of(tensor).has(axis)) return tensor.dim(axis);
+  static const OpDef& shape = required_op("shape");
+  return late_number(run_op1(shape, {tensor}, named_attributes(shape, {})), axis).value_or(-1);
+}
+
+/// The tensor with the axes that a mask is about made one.
+Tensor with_mask_axes_merged(const SliceSpec& spec, const Tensor& tensor) {
+  std::vector<std::int64_t> merged;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    if (axis > spec.gather_axis && axis < spec.gather_axis + spec.mask_rank)
+      merged.back() *= tensor.dim(axis);
+    else
+      merged.push_back(tensor.dim(axis));
+  return reshaped(tensor, merged);
+}
+
+/// The same where not all extents are known.
+Tensor with_mask_axes_as_one(const SliceSpec& spec, const Tensor& tensor) {
+  std::vector<std::int64_t> merged;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    if (axis == spec.gather_axis)
+      merged.push_back(-1);
+    else if (axis < spec.gather_axis || axis >= spec.gather_axis + spec.mask_rank)
+      merged.push_back(extent_of(tensor, axis));
+  return reshaped(tensor, merged);
+}
+
 /// Gathers along one axis; a mask's axes are made one before, and its bools numbers.
 Tensor gathered(const SliceSpec& spec, Tensor tensor) {
   static const OpDef& gather = required_op("gather");
@@ -149,17 +189,11 @@ Tensor gathered(const SliceSpec& spec, Tensor tensor) {
   Tensor indices = spec.gather_indices;
   if (spec.mask_rank > 0) {
     if (spec.mask_rank > 1) {
-      std::vector<std::int64_t> merged;
-      for (int axis = 0; axis < tensor.rank(); ++axis)
-        if (axis > spec.gather_axis && axis < spec.gather_axis + spec.mask_rank)
-          merged.back() *= tensor.dim(axis);
-        else
-          merged.push_back(tensor.dim(axis));
-      tensor = reshaped(tensor, merged);
-      indices = reshaped(indices, {indices.count()});
+      tensor = unknown_of(tensor) ? with_mask_axes_as_one(spec, tensor) : with_mask_axes_merged(spec, tensor);
+      indices = reshaped(indices, {unknown_of(indices) ? -1 : indices.count()});
     }
     indices = run_op1(where_indices, {indices});
-    indices = reshaped(indices, {indices.count()});
+    indices = reshaped(indices, {unknown_of(indices) ? -1 : indices.count()});
   }
   return run_op1(gather, {tensor, indices},
                  named_attributes(gather, {{"axis", static_cast<std::int64_t>(spec.gather_axis)}}));
@@ -187,6 +221,8 @@ SliceSpec spec_of_tuple(PyObject* index, const Tensor& tensor) {
   }
   if (ellipses > 1) fail<InvalidArgumentError>("index: only one ... can be used");
   check_axes(used, tensor);
+  if (ellipses > 0 && unknown_of(tensor).rank)
+    fail<UnimplementedError>("index: ... in an index of a tensor of unknown rank; set_shape says it");
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = PyTuple_GET_ITEM(index, i);
     if (item != Py_Ellipsis) {
@@ -215,15 +251,24 @@ PyObject* subscript(PyObject* self, PyObject* index) {
 PyObject* item(PyObject* self, Py_ssize_t index) {
   return guarded([&] {
     const Tensor tensor = tensor_like(self);
-    if (tensor.rank() == 0) fail<TypeMismatchError>("cannot index or iterate over a scalar tensor");
+    if (tensor.rank() == 0 && !unknown_of(tensor)) fail<TypeMismatchError>("cannot index or iterate over a scalar tensor");
     SliceSpec spec;
     spec.add_integer(checked_index(index, tensor, 0));
     return wrap(take(spec, tensor));
   });
 }
 
+/// Of a symbolic tensor whose first extent is not known.
+void check_extent(const Tensor& tensor, const char* reader) {
+  if (unknown_of(tensor).has(0) && (unknown_of(tensor).rank || tensor.rank() > 0))
+    fail<SymbolicValueError>(reader, " needs the first extent of a tensor of shape ", shape_text(tensor),
+                             ", which is known when the graph function runs that is being traced; tf.shape(x)[0] "
+                             "gives it to ops, a for loop of a converted function runs over it");
+}
+
 Py_ssize_t length(PyObject* self) {
   return guarded_or(Py_ssize_t{-1}, [&]() -> Py_ssize_t {
+    if (is_tensor(self)) check_extent(tensor_of(self), "len()");
     const Shape& shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
     if (shape.rank() == 0) fail<TypeMismatchError>("a scalar tensor has no len()");
     return shape[0];
@@ -232,6 +277,7 @@ Py_ssize_t length(PyObject* self) {
 
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
+    if (is_tensor(self)) check_extent(tensor_of(self), "iteration");
     const int rank = is_tensor(self) ? tensor_of(self).rank() : variable_of(self).shape().rank();
     if (rank == 0) fail<TypeMismatchError>("cannot iterate over a scalar tensor");
     return PySeqIter_New(self);

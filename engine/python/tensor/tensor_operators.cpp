@@ -238,6 +238,7 @@ PyObject* as_index(PyObject* self) {
 
 // == and != ask; other comparisons demand.
 bool broadcastable(const Tensor& a, const Tensor& b) {
+  if (unknown_of(a) || unknown_of(b)) return true;
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t x = a.dim(a.rank() - i), y = b.dim(b.rank() - i);
     if (x != y && x != 1 && y != 1) return false;

@@ -7,6 +7,7 @@ from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers, sequence
 from tapedeck._core.composites import op as _op, require_few, require_memory
+from tapedeck._core.extents import count, extent, extents
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
@@ -99,12 +100,14 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
         raise _engine.TypeMismatchError(f"boolean_mask: mask is {mask.dtype.name}; needs bool")
     axis = 0 if axis is None else integer(axis, "axis")
     first = axis + tensor.ndim if axis < 0 else axis
-    covered = tuple(tensor.shape[first:first + mask.ndim])
-    if mask.ndim == 0 or not 0 <= first <= tensor.ndim or covered != tuple(mask.shape):
-        raise _InvalidArgument(f"boolean_mask: mask {tuple(mask.shape)} does not fit tensor {tuple(tensor.shape)} from axis "
-                               f"{axis} on")
+    if mask.ndim is None or tensor.ndim is None:
+        raise _InvalidArgument(f"boolean_mask: the number of axes of mask, {mask.shape}, and of tensor, {tensor.shape}, must be known")
+    covered = tensor.shape[first:first + mask.ndim]
+    if mask.ndim == 0 or not 0 <= first <= tensor.ndim or not covered.is_compatible_with(mask.shape):
+        raise _InvalidArgument(f"boolean_mask: mask {mask.shape} does not fit tensor {tensor.shape} from axis {axis} on")
     if mask.ndim > 1:
-        merged = list(tensor.shape[:first]) + [mask.shape.num_elements()] + list(tensor.shape[first + mask.ndim:])
+        own, merged = extents(tensor), count(mask)
+        merged = [*own[:first], merged, *own[first + mask.ndim:]]
         tensor, mask = _op("reshape")(tensor, merged), _op("reshape")(mask, [-1])
     indices = _op("reshape")(_op("where_indices")(mask), [-1])
     return _op("gather")(tensor, indices, axis=first)
@@ -145,12 +148,12 @@ def meshgrid(*args, indexing="xy", name=None):
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]
-    extents = [vectors[axis].shape[0] for axis in order]
+    lengths = [extent(vectors[axis], 0) for axis in order]
     grids = []
     for number, vector in enumerate(vectors):
         along = [1] * len(vectors)
         along[order.index(number)] = -1
-        grids.append(_op("broadcast_to")(_op("reshape")(vector, along), extents))
+        grids.append(_op("broadcast_to")(_op("reshape")(vector, along), lengths))
     return grids
 
 
@@ -171,6 +174,8 @@ def repeat(input, repeats, axis=None, name=None):
     if counts.dtype.kind not in "iu":
         raise _engine.TypeMismatchError(f"repeat: repeats is {counts.dtype.name}; needs integers")
     extent = tensor.shape[axis]
+    if extent is None and counts.size == 1 and (counts >= 0).all():
+        return _repeated(tensor, int(counts.reshape(-1)[0]), axis % tensor.ndim)
     if counts.ndim > 1 or counts.size not in (1, extent) or (counts < 0).any():
         raise _InvalidArgument(f"repeat: repeats {counts.tolist()} for axis {axis} of shape {tuple(tensor.shape)}; needs one "
                                "number, or one for each slice, none negative")
@@ -179,6 +184,13 @@ def repeat(input, repeats, axis=None, name=None):
     require_memory(f"repeat: the result of {total} slices of axis {axis} of shape {tuple(tensor.shape)}",
                     total * max(1, slice_size), tensor.dtype)
     return _op("gather")(tensor, np.repeat(np.arange(extent), counts.reshape(-1).astype(np.int64)), axis=axis)
+
+
+def _repeated(tensor, times, axis):
+    """Each slice of an axis whose extent is known when the graph runs."""
+    own = extents(tensor)
+    apart = _op("tile")(_op("expand_dims")(tensor, axis + 1), [times if number == axis + 1 else 1 for number in range(len(own) + 1)])
+    return _op("reshape")(apart, [*own[:axis], own[axis] * times, *own[axis + 1:]])
 
 
 @public("dynamic_partition", in_errors=True)
@@ -191,9 +203,12 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     data, partitions = _to_tensor(data), _to_tensor(partitions)
     if not partitions.dtype.is_integer:
         raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs integers")
-    if tuple(data.shape[:partitions.ndim]) != tuple(partitions.shape):
-        raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is not a prefix of data "
-                               f"{tuple(data.shape)}")
+    if not data.shape[:partitions.ndim].is_compatible_with(partitions.shape):
+        raise _InvalidArgument(f"dynamic_partition: partitions {partitions.shape} is not a prefix of data {data.shape}")
+    if _engine.is_symbolic(partitions) and _engine.known_value(partitions) is None:
+        num_partitions = integer(num_partitions, "num_partitions")
+        require_few("dynamic_partition: num_partitions", num_partitions)
+        return [boolean_mask(data, _op("equal")(partitions, part)) for part in range(num_partitions)]
     numbers = np.asarray(partitions)
     num_partitions = integer(num_partitions, "num_partitions")
     if numbers.size and not (0 <= numbers.min() and numbers.max() < num_partitions):
@@ -239,6 +254,10 @@ def ensure_shape(x, shape, name=None):
     x = _to_tensor(x)
     if shape is None or isinstance(shape, UnknownShape):
         return x
+    if not x.shape.is_fully_defined():
+        checked = _op("identity")(x)
+        checked.set_shape(shape)
+        return checked
     wanted = [None if extent is None else integer(extent, "shape") for extent in sequence(shape, "shape")]
     if len(wanted) != x.ndim or any(extent not in (None, own) for extent, own in zip(wanted, x.shape)):
         raise _InvalidArgument(f"ensure_shape: x has shape {tuple(x.shape)}, not {tuple(wanted)}")

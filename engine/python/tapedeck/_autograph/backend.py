@@ -13,9 +13,10 @@ class Backend:
         not. predicate: a scalar bool tensor. Returns: the list of results, tensors of the graph around."""
         raise NotImplementedError
 
-    def loop(self, variables, condition, body):
+    def loop(self, variables, condition, body, shapes=()):
         """variables = body(*variables) as long as condition(*variables) holds, from a list of tensors. condition returns a scalar
-        bool tensor, body a list of tensors of the variables' dtypes and shapes; each is called once. Returns: the last values."""
+        bool tensor, body a list of tensors of the variables' dtypes and shapes; each is called once. shapes: of each variable
+        in all iterations, None where it keeps the one that it has; or nothing. Returns: the last values."""
         raise NotImplementedError
 
     def discarded(self, function, variables):

@@ -85,9 +85,8 @@ def _require_alike(name, one, other, line, lines):
             f"{called} must also be initialized in the {_SIDES[lacks]} branch of the if in line {line}: the {_SIDES[1 - lacks]} branch "
             f"gives it a value{_in(lines[1 - lacks])}")
     kind = state.difference(one, other)
-    if kind:
-        error = _engine.InvalidArgumentError if kind == "shape" else _engine.TypeMismatchError
-        raise error(f"{called} must have the same {kind if kind != 'kind' else 'value, or be a tensor'}, in both branches of the if in "
+    if kind and kind != "shape":  # of shapes that differ the branch keeps what is the same
+        raise _engine.TypeMismatchError(f"{called} must have the same {kind if kind != 'kind' else 'value, or be a tensor'}, in both branches of the if in "
                     f"line {line}: it is {state.shown(_as_tensor(one, other))} in the main branch{_in(lines[0])}, "
                     f"{state.shown(_as_tensor(other, one))} in the else branch{_in(lines[1])}".replace(
                         f"same {kind}, in", f"same {kind} in"))

@@ -43,9 +43,11 @@ def items_of(iterable):
         return Stream(lambda index: more(), lambda index: take())
     if not is_symbolic(iterable):
         return None
-    if not len(iterable.shape):
+    if iterable.shape.rank == 0:
         raise _engine.TypeMismatchError("a scalar cannot be iterated over: it is " + f"{iterable.dtype.name} ()")
-    extent = int(iterable.shape[0])
+    extent = None if iterable.shape.rank is None else iterable.shape[0]
+    if extent is None:  # known when the graph runs
+        return Items(op("shape")(iterable)[0], lambda index: op("gather")(iterable, index))
     return Items(tensor(extent), lambda index: op("gather")(iterable, index), extent)
 
 

@@ -8,6 +8,7 @@ from tapedeck._autograph.items import items_of, Stream
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import NAMES
+from tapedeck._core.shapes import TensorShape
 
 
 def while_stmt(test, body, stop, get, set_, names, lines, options):
@@ -94,7 +95,9 @@ class _Loop:
         self._kept, self._dead, self._after = names
         self._line, places = lines
         self._lines = {name: line for name, line, _ in places}
-        self._limit = ({} if options is None else options()).get("maximum_iterations")
+        given = {} if options is None else options()
+        self._limit = given.get("maximum_iterations")
+        self._invariants = list(given.get("shape_invariants") or ())
 
     def run(self, holds, body, test, index=None):
         """body(index) and then test(index) as long as what test returned holds; `holds` says it of the first."""
@@ -115,8 +118,22 @@ class _Loop:
             end = self._ended()
             return [state.scalar_bool(goes_on, "the condition of the loop", self._line), *counts, *state.tensors_of(end)]
 
-        last = backend().loop(first, lambda goes_on, *others: goes_on, following)
+        shapes = [None] * (len(first) - len(state.tensors_of(self._start))) + self._shapes()
+        last = backend().loop(first, lambda goes_on, *others: goes_on, following, shapes)
         self._enter(last, len(counters))
+
+    def _shapes(self):
+        """Of each tensor that the loop carries the shape that set_loop_options gave it, or None."""
+        leaves = [leaf for value in self._start for leaf in state.leaves_of(value) if state.is_carried(leaf)]
+        shapes = [next((TensorShape(shape) for variable, shape in self._invariants if variable is leaf), None) for leaf in leaves]
+        return shapes
+
+    def _may_change(self, before, after):
+        """Whether shape_invariants let the value's shape change so."""
+        pairs = [(old, new) for old, new in zip(state.leaves_of(before), state.leaves_of(after)) if state.is_carried(old)]
+        shapes = [next((TensorShape(shape) for variable, shape in self._invariants if variable is old), None) for old, _ in pairs]
+        return all(state.as_tensor(new).shape == state.as_tensor(old).shape if shape is None else
+                   shape.is_compatible_with(state.as_tensor(new).shape) for (old, new), shape in zip(pairs, shapes))
 
     def _enter(self, variables, counters):
         """Gives the names their values of this iteration; returns the counters."""
@@ -163,7 +180,7 @@ class _Loop:
                 values[number] = before  # each iteration has its own
                 continue
             kind = "value" if isinstance(after, Undefined) else state.difference(_tensors(before), _tensors(after))
-            if kind:
+            if kind and not (kind == "shape" and self._may_change(before, after)):
                 self._refuse(name, before, after, kind)
         return values
 
@@ -172,6 +189,8 @@ class _Loop:
         called = "the returned value" if name == VALUE else f"'{name}'"
         hint = "; a list cannot grow in a loop whose iterations are counted when the graph runs: use a tf.TensorArray" if grows else ""
         error = _engine.InvalidArgumentError if kind == "shape" else _engine.TypeMismatchError
+        if kind == "shape":
+            hint = "; set_loop_options(shape_invariants=[(variable, shape)]) with None in the shape lets it change"
         kept = "value, or be a tensor," if kind == "kind" else kind
         raise error(f"{called} must keep its {kept} in the loop in line {self._line}: it is {state.shown(_tensors(before))} before the "
                     f"loop, {state.shown(_tensors(after))} after an iteration (line {self._lines.get(name, self._line)}){hint}")
@@ -188,6 +207,6 @@ def _tensors(value):
 def set_loop_options(parallel_iterations=None, swap_memory=None, maximum_iterations=None, shape_invariants=None):
     """Steers the loop around, in whose body it is called with keywords.
 
-    maximum_iterations: after how many a loop of a graph ends at the latest; shape_invariants: pairs of a variable and a shape,
-    which change nothing: a variable of a loop keeps its shape, and an error names one that does not. The others change nothing.
+    maximum_iterations: after how many a loop of a graph ends at the latest; shape_invariants: pairs of a variable and the shape that it
+    has in all iterations, with None where that changes; without it a variable keeps its shape. The others change nothing.
     """

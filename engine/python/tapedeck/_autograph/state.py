@@ -84,7 +84,7 @@ def as_tensor(value):
 def scalar_bool(value, what, line):
     """The value as a tensor that decides. InvalidArgumentError for another dtype or shape."""
     value = tensor(value)
-    if value.dtype.name != "bool" or len(value.shape):
+    if value.dtype.name != "bool" or value.shape.rank:
         raise _engine.InvalidArgumentError(f"line {line}: {what} is {shown(value)}; needs a scalar bool")
     return value
 
@@ -94,7 +94,7 @@ def shown(value):
     if _is_array(value):
         return repr(value)
     if is_tensor(value):
-        return f"{value.dtype.name} {tuple(value.shape)}"
+        return f"{value.dtype.name} {value.shape}"
     if nest.is_nested(value):
         return repr(nest.map_structure(_Shown, value))
     return repr(value) if value is None or isinstance(value, _CONVERTIBLE) else f"an object of class {type(value).__name__}"
@@ -153,10 +153,8 @@ def zeros_like(value):
         if not is_carried(leaf):
             return leaf
         carried = as_tensor(leaf)
-        if carried.dtype.name == "string":
-            made = op("fill")(list(carried.shape), "")
-        else:
-            made = op("zeros")(list(carried.shape), carried.dtype)
+        shape = [] if carried.shape.rank is None else [extent or 0 for extent in carried.shape]
+        made = op("fill")(shape, "") if carried.dtype.name == "string" else op("zeros")(shape, carried.dtype)
         return _in_place_of(leaf, made)
 
     return nest.map_structure(zero, value) if nest.is_nested(value) else zero(value)
@@ -205,7 +203,7 @@ def difference(one, other):
             left, right = as_tensor(left), as_tensor(right)
             if left.dtype != right.dtype:
                 return "dtype"
-            if tuple(left.shape) != tuple(right.shape):
+            if left.shape != right.shape:
                 return "shape"
     return None
 

@@ -40,7 +40,7 @@ class ConcreteFunction:
             results = Results(name, body(args, kwargs))
             return results.tensors
 
-        named = [(argument, spec.dtype, tuple(spec.shape)) for argument, spec in zip(self._names, self._specs)]
+        named = [(argument, spec.dtype, spec.shape) for argument, spec in zip(self._names, self._specs)]
         with _engine.VariableCreation(allowed) as creation:
             self._graph = _engine.trace_graph(name, named, traced)
         self.variables_made = creation.made
@@ -127,7 +127,7 @@ class ConcreteFunction:
 
 def _as_spec(pair):
     dtype, shape = pair
-    return TensorSpec(tuple(shape), dtype)
+    return TensorSpec(shape, dtype)
 
 
 def _shown(value):

@@ -42,8 +42,9 @@ def branch(function, pred, true_fn, false_fn):
     return nest.pack_sequence_as(one, [None if none else next(results) for none in missing])
 
 
-def loop(function, cond, body, loop_vars):
-    """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds, when the graph runs. Numbers become tensors."""
+def loop(function, cond, body, loop_vars, shapes=()):
+    """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds, when the graph runs. Numbers become tensors. shapes: for each leaf
+    of loop_vars its shape in all iterations, None for the one that it has; or nothing for none."""
     def structured(tensors):
         return nest.pack_sequence_as(loop_vars, tensors)
 
@@ -60,7 +61,7 @@ def loop(function, cond, body, loop_vars):
         return [leaf if isinstance(leaf, _engine.Tensor) else _engine.convert_to_tensor(leaf, before.dtype)
                 for leaf, before in zip(leaves, tensors)]
 
-    return structured(_engine.graph_loop(_tensors(function, nest.flatten(loop_vars)), holds, step))
+    return structured(_engine.graph_loop(_tensors(function, nest.flatten(loop_vars)), holds, step, shapes))
 
 
 class Backend(autograph.Backend):
@@ -72,11 +73,11 @@ class Backend(autograph.Backend):
     def branch(self, predicate, true_fn, false_fn):
         return _engine.graph_branch(predicate, true_fn, false_fn)
 
-    def loop(self, variables, condition, body):
-        return _engine.graph_loop(variables, lambda tensors: [condition(*tensors)], lambda tensors: body(*tensors))
+    def loop(self, variables, condition, body, shapes=()):
+        return _engine.graph_loop(variables, lambda tensors: [condition(*tensors)], lambda tensors: body(*tensors), shapes)
 
     def discarded(self, function, variables):
-        specs = [(f"x{number}", tensor.dtype, tuple(tensor.shape)) for number, tensor in enumerate(variables)]
+        specs = [(f"x{number}", tensor.dtype, tensor.shape) for number, tensor in enumerate(variables)]
 
         def called(tensors):
             function(*tensors)

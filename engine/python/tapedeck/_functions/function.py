@@ -65,7 +65,7 @@ class Method:
 class Function:
     """What tf.function makes of a Python function. Of a method each instance has one of its own, which keeps no instance alive."""
 
-    def __init__(self, func, input_signature=None, autograph=True, instance=None):
+    def __init__(self, func, input_signature=None, autograph=True, instance=None, reduce_retracing=False):
         """instance: a weak reference to a method's."""
         functools.update_wrapper(self, func)
         self.__name__ = getattr(func, "__name__", type(func).__name__)  # of an object that can be called
@@ -76,6 +76,7 @@ class Function:
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
         self._converted = None
+        self._relaxed = {} if reduce_retracing else None  # by the form of a call: TensorSpecs that fit all shapes that it had
 
     input_signature = property(lambda self: self._input_signature, doc="TensorSpecs of the positional arguments, or None.")
     function_spec = property(lambda self: self._signature, doc="The signature of the Python function.")
@@ -104,7 +105,7 @@ class Function:
             reference = weakref.ref(instance, lambda _: self._bound.pop(address, None))
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
-        made = Function(self._func, self._input_signature, self._autograph, reference)
+        made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None)
         self._bound[address] = reference, made
         return Method(made, instance)
 
@@ -167,6 +168,7 @@ class Function:
             args, kwargs = bound.args, bound.kwargs
         if self._input_signature is not None:
             args = _as_specified(self.__name__, args, self._input_signature, self._instance is None)
+            return _of_signature(Arguments(args, kwargs), self._input_signature)
         return Arguments(args, kwargs)
 
     def _concrete_of(self, arguments):
@@ -175,6 +177,8 @@ class Function:
         if found is not None:
             return found
         with self._lock:
+            if self._relaxed is not None:
+                self._relax(arguments)
             found = self._concrete.get(arguments.key)
             if found is None:
                 found = self._trace(arguments, self._may_create)
@@ -183,6 +187,14 @@ class Function:
                 self._may_create = False
                 self._concrete[arguments.key] = found
         return found
+
+    def _relax(self, arguments):
+        """Has the arguments a signature that fits the shapes that such calls had before, too."""
+        form = arguments.form()
+        before = self._relaxed.get(form)
+        if before is not None:
+            arguments.relaxed([one.most_specific_compatible_type(other) for one, other in zip(before, arguments.specs)])
+        self._relaxed[form] = arguments.specs
 
     def _trace(self, arguments, may_create):
         self._traces += 1
@@ -195,17 +207,14 @@ class Function:
     # ---- what TensorFlow's have
 
     def get_concrete_function(self, *args, **kwargs):
-        """The ConcreteFunction for these arguments, tensors or TensorSpecs; without arguments that of input_signature. Where extents
-        are None there, it has a trace for each shape that it is called with.
+        """The ConcreteFunction for these arguments, tensors or TensorSpecs; without arguments that of input_signature. It takes any
+        extents where a spec has None.
 
         Errors: TypeError for arguments that do not fit.
         """
         if self._input_signature is not None and not args and not kwargs:
             args = self._input_signature
-        arguments = self._arguments(args, kwargs)
-        if any(spec.shape is None or None in tuple(spec.shape) for spec in arguments.specs):
-            return OpenConcreteFunction(self)
-        return self._concrete_of(arguments)
+        return self._concrete_of(self._arguments(args, kwargs))
 
     def experimental_get_tracing_count(self):
         """How often the function was traced."""
@@ -219,26 +228,6 @@ class Function:
         return f"<tapedeck.function {self.__qualname__} at 0x{id(self):x}>"
 
 
-class OpenConcreteFunction:
-    """A concrete function for shapes that are not all known: each shape that it is called with has a trace of its own."""
-
-    def __init__(self, function):
-        self._function = function
-        self.name = function.__name__
-
-    structured_input_signature = property(lambda self: (self._function.input_signature, {}), doc="(TensorSpecs, {}).")
-
-    def __call__(self, *args, **kwargs):
-        arguments = self._function._arguments(args, kwargs)
-        return self._function._concrete_of(arguments).run(arguments.tensors)
-
-    @property
-    def graph(self):
-        """UnimplementedError: it has none of its own."""
-        raise _engine.UnimplementedError(f"{self.name}: a graph for shapes that are not known; get_concrete_function() with all extents "
-                                         "gives one")
-
-
 @public("function")
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
     """func as TensorFlow calls it: eagerly, every time, until tf.config.run_functions_eagerly(False); then it is traced once for each
@@ -247,8 +236,9 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
     Arrays come to func as tensors, and numbers, texts and arrays that it returns, in lists, tuples and dicts too, are
     tensors; a variable that it returns is read when it returns. A signature is made of the tensors' dtypes and shapes, of the values of
     Python's numbers and texts, and of other objects themselves. input_signature: TensorSpecs of the positional arguments, which
-    become tensors of these dtypes; None in a shape: one trace for each extent. autograph: whether if, while and for of tensors become
-    part of the graph. jit_compile, reduce_retracing and other arguments of TensorFlow's (experimental_…) change nothing.
+    become tensors of these dtypes; None in a shape: any extent, in the same trace. reduce_retracing: calls that differ from those before
+    in shapes alone get a trace for all extents that differed. autograph: whether if, while and for of tensors become part of the graph.
+    jit_compile and other arguments of TensorFlow's (experimental_…) change nothing.
     Returns: a function with `python_function`, `get_concrete_function`, `experimental_get_tracing_count` and others of TensorFlow's.
     Errors: TypeError for an argument that is not callable, for unknown arguments, and for calls that do not fit input_signature;
     ValueError where a trace but the first makes variables.
@@ -257,9 +247,10 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
     if unknown:
         raise TypeError(f"function() got an unexpected keyword argument {unknown[0]!r}")
     if func is None:
-        return lambda given: function(given, input_signature, autograph)
+        return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing, **kwargs)
     require_callable("function", "func", func)
-    return Function(func, input_signature, autograph)
+    relaxes = reduce_retracing or bool(kwargs.get("experimental_relax_shapes"))
+    return Function(func, input_signature, autograph, reduce_retracing=relaxes)
 
 
 @public("tfe.defun")
@@ -280,7 +271,8 @@ def _key_of_tensors(args):
     for value in args:
         if type(value) is not _engine.Tensor:
             return None
-        key.append((value.dtype, *value.shape))
+        shape = value.shape
+        key.append((value.dtype, *shape) if shape.rank is not None else (value.dtype, None))
     return tuple(key)
 
 
@@ -296,6 +288,15 @@ def result_as_tensor(value):
     return _engine.convert_to_tensor(value) if isinstance(value, _VALUES) else value
 
 
+def _of_signature(arguments, signature):
+    """The arguments with the signature's TensorSpecs in place of their tensors' own."""
+    specs = [spec for spec in nest.flatten(list(signature)) if isinstance(spec, TensorSpec)]
+    count = sum(bool(leaf.specs) for leaf in arguments.leaves)
+    if len(specs) == count == len(arguments.specs):
+        arguments.relaxed(specs)
+    return arguments
+
+
 def _as_specified(name, args, signature, may_have_self):
     """The arguments, without a method's self, as tensors of the specs. TypeError where one does not fit."""
     first = len(args) - len(signature)
@@ -307,8 +308,7 @@ def _as_specified(name, args, signature, may_have_self):
             return value
         value = _engine.convert_to_tensor(value, spec.dtype) if not isinstance(value, (_engine.Tensor, _engine.Variable)) else value
         if not spec.is_compatible_with(value):
-            raise TypeError(f"{name}: input_signature wants {spec}; the call has shape {tuple(value.shape)}, dtype "
-                            f"{value.dtype.name}")
+            raise TypeError(f"{name}: input_signature wants {spec}; the call has shape {value.shape}, dtype {value.dtype.name}")
         return value
 
     return [*args[:first], *(nest.map_structure(fitted, spec, value) if nest.is_nested(spec) else fitted(spec, value)

@@ -62,11 +62,11 @@ class ByIdentity:
 
 def spec_of(tensor):
     """The TensorSpec of a tensor."""
-    return TensorSpec(tuple(tensor.shape), tensor.dtype)
+    return TensorSpec(tensor.shape, tensor.dtype)
 
 
 def _key_of(spec):
-    return "tensor", spec.dtype.name, tuple(spec.shape)
+    return "tensor", spec.dtype.name, None if spec.shape is None else tuple(spec.shape)
 
 
 def _of_tensors(name, tensors, made_of):
@@ -111,9 +111,28 @@ class Arguments:
     def __init__(self, args, kwargs):
         self.structure = [list(args), dict(kwargs)]
         self.leaves = [leaf_of(leaf) for leaf in nest.flatten(self.structure)]
-        self.key = nest._shape_of(self.structure), tuple(leaf.key for leaf in self.leaves)
         self.tensors = [tensor for leaf in self.leaves for tensor in leaf.tensors]
+        self._make_signature()
+
+    def _make_signature(self):
+        self.key = nest._shape_of(self.structure), tuple(leaf.key for leaf in self.leaves)
         self.specs = [spec for leaf in self.leaves for spec in leaf.specs]
+
+    def relaxed(self, specs):
+        """Has the signature these TensorSpecs in place of those of its tensors, one for each; other objects keep theirs."""
+        if any(each.tensors and len(each.specs) != 1 for each in self.leaves):
+            return
+        remaining = iter(specs)
+        for leaf in self.leaves:
+            if leaf.specs:
+                spec = next(remaining)
+                leaf.key, leaf.specs = _key_of(spec), (spec,)
+        self._make_signature()
+
+    def form(self):
+        """What is equal for calls that differ in nothing but the shapes of tensors."""
+        keys = [leaf.key[:2] if leaf.key[0] == "tensor" else leaf.key for leaf in self.leaves]
+        return nest._shape_of(self.structure), tuple(keys)
 
     def with_tensors(self, tensors):
         """(args, kwargs) with these in place of the tensors."""

@@ -2,7 +2,7 @@
 
 Ops run at once, so these are plain Python: they call the functions they are given as often as it takes, and the ops inside
 are recorded like any others. Arguments for TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
-shape_invariants, infer_shape) are accepted and have no effect. Exceptions of the functions propagate unchanged.
+infer_shape) are accepted and have no effect. Exceptions of the functions propagate unchanged.
 """
 from operator import index
 
@@ -13,6 +13,7 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes, generation, nest
 from tapedeck._core.composites import either, op, require_callable as _require_callable, tensor
 from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
 from tapedeck._functions import control
 from tapedeck._graph.tensor_array import TensorArray
 
@@ -168,11 +169,22 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     return functions.get(int(chosen), default)()
 
 
-def _loop_of_graph(cond, body, loop_vars, limit, return_same_structure):
+def _invariants(loop_vars, shapes):
+    """For each leaf of loop_vars its shape in `shapes`, which is nested alike."""
+    if not nest.is_nested(loop_vars):
+        return [TensorShape(shapes.shape if hasattr(shapes, "dtype") else shapes)]
+    children = [loop_vars[key] for key in sorted(loop_vars)] if isinstance(loop_vars, dict) else list(loop_vars)
+    if len(shapes) != len(children):
+        raise InvalidArgumentError(f"while_loop: shape_invariants has {len(shapes)} entries; loop_vars has {len(children)}")
+    own = [shapes[key] for key in sorted(shapes)] if isinstance(shapes, dict) else list(shapes)
+    return [shape for child, shape in zip(children, own) for shape in _invariants(child, shape)]
+
+
+def _loop_of_graph(cond, body, loop_vars, limit, return_same_structure, shapes):
     if any(isinstance(leaf, TensorArray) for leaf in nest.flatten(loop_vars)):
         raise _engine.UnimplementedError("while_loop: a TensorArray as a loop variable, in a function that is traced")
     if limit is None:
-        values = control.loop("while_loop", cond, body, loop_vars)
+        values = control.loop("while_loop", cond, body, loop_vars, shapes)
     else:
         def holds(count, *values):
             return op("logical_and")(op("less")(count, limit), tensor(cond(*values)))
@@ -183,7 +195,7 @@ def _loop_of_graph(cond, body, loop_vars, limit, return_same_structure):
                 made = [made]
             return [count + 1, *made]
 
-        _, *values = control.loop("while_loop", holds, step, [tensor(0), *loop_vars])
+        _, *values = control.loop("while_loop", holds, step, [tensor(0), *loop_vars], shapes and [None, *shapes])
         values = nest.pack_sequence_as(loop_vars, nest.flatten(values))
     same = not generation.is_first() if return_same_structure is None else return_same_structure
     return values if same or len(values) > 1 else values[0]
@@ -196,7 +208,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
 
     cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
-    tensors; maximum_iterations: how often body is called at most; return_same_structure: whether the value of a list of one
+    tensors; shape_invariants: nested alike, the shapes that they have in all iterations, with None for what changes: only functions
+    that are traced need it; maximum_iterations: how often body is called at most; return_same_structure: whether the value of a list of one
     loop variable comes in a list, None for True, and False after tf.compat.v1_behavior().
     Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
     Errors: TypeError for a value that is not a function or not a list; InvalidArgumentError (a ValueError) for no loop variables, values
@@ -212,7 +225,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     if limit is not None and not control.is_unknown(limit):
         limit = _whole("while_loop", "maximum_iterations", limit)
     if _engine.is_tracing():
-        return _loop_of_graph(cond, body, loop_vars, limit, return_same_structure)
+        shapes = [] if shape_invariants is None else _invariants(loop_vars, shape_invariants)
+        return _loop_of_graph(cond, body, loop_vars, limit, return_same_structure, shapes)
     values, count = loop_vars, 0
     while (limit is None or count < limit) and _scalar("while_loop", "the result of cond", cond(*values)):
         values = body(*values)

@@ -5,6 +5,7 @@ from tapedeck import _engine
 from tapedeck._core import generation as _generation
 from tapedeck._core.arguments import flag, integer, number, sequence
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extent, product
 from tapedeck._core.public import public
 from tapedeck._nn import images as _images
 from tapedeck._nn import volumes as _volumes
@@ -196,10 +197,12 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
             raise _engine.InvalidArgumentError("fused_batch_norm: mean and variance are needed where is_training is False")
         return batch_normalization(x, spread(mean), spread(variance), spread(offset), spread(scale), epsilon), mean, variance
     y, batch_mean, batch_variance = _op("batch_norm")(x, _like(x, scale), _like(x, offset), 1 if channels_first else 3, epsilon)
-    count = 1
-    for axis in axes:
-        count *= x.shape[axis]
-    running = batch_variance * (count / max(count - 1, 1))
+    count = product(extent(x, axis) for axis in axes)
+    if isinstance(count, int):
+        running = batch_variance * (count / max(count - 1, 1))
+    else:
+        count = _op("cast")(count, batch_variance.dtype)
+        running = batch_variance * (count / _op("maximum")(count - 1, 1))
     if exponential_avg_factor != 1.0:
         keep = 1 - exponential_avg_factor
         batch_mean = mean * keep + batch_mean * exponential_avg_factor

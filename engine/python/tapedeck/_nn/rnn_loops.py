@@ -4,6 +4,7 @@ from tapedeck._array import shaping as _shaping
 from tapedeck._core import dtypes, nest
 from tapedeck._core.arguments import flag
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extent
 from tapedeck._core.public import public
 from tapedeck._graph.tensor_array import TensorArray
 from tapedeck._variables.scopes import variable_scope
@@ -27,7 +28,7 @@ def _lengths(owner, sequence_length, batch):
     if sequence_length is None:
         return None
     lengths = _op("cast")(_engine.convert_to_tensor(sequence_length), "int32")
-    if lengths.ndim != 1 or lengths.shape[0] != batch:
+    if lengths.ndim != 1 or isinstance(batch, int) and lengths.shape[0] not in (None, batch):
         raise _engine.InvalidArgumentError(f"{owner}: sequence_length has shape {tuple(lengths.shape)}; must be a vector, one number for "
                          f"each of {batch} sequences")
     return lengths
@@ -75,7 +76,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
     for each in flat:
         if each.ndim < 2:
             raise _engine.InvalidArgumentError(f"dynamic_rnn: inputs have shape {tuple(each.shape)}; need at least 2 axes, batch and time")
-    batch, time = flat[0].shape[1 - axis], flat[0].shape[axis]
+    batch, time = extent(flat[0], 1 - axis), flat[0].shape[axis]
     with variable_scope("rnn" if scope is None else scope):
         lengths = _lengths("dynamic_rnn", sequence_length, batch)
         state = _initial(cell, initial_state, dtype, batch)
@@ -105,7 +106,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
     if not inputs:
         raise _engine.InvalidArgumentError("inputs must not be empty")
     inputs = [_mapped(_engine.convert_to_tensor, each) for each in inputs]
-    batch = nest.flatten(inputs[0])[0].shape[0]
+    batch = extent(nest.flatten(inputs[0])[0], 0)
     with variable_scope("rnn" if scope is None else scope):
         lengths = _lengths("static_rnn", sequence_length, batch)
         return _steps(cell, inputs, _initial(cell, initial_state, dtype, batch), lengths)
@@ -132,7 +133,7 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
     with variable_scope("bidirectional_rnn" if scope is None else scope):
         forward = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major=time_major, scope="fw")
         inputs = _mapped(_engine.convert_to_tensor, inputs)
-        batch = nest.flatten(inputs)[0].shape[1 - axis]
+        batch = extent(nest.flatten(inputs)[0], 1 - axis)
         lengths = _lengths("bidirectional_dynamic_rnn", sequence_length, batch)
         backward = dynamic_rnn(cell_bw, _reversed(inputs, lengths, axis), sequence_length, initial_state_bw, dtype,
                                time_major=time_major, scope="bw")

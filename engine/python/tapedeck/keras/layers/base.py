@@ -4,6 +4,7 @@ import inspect
 from tapedeck import _engine
 from tapedeck._core import context, dtypes, nest
 from tapedeck._core.composites import either, op as _op
+from tapedeck._core.extents import as_dtype_of, extent
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
@@ -282,7 +283,8 @@ class Layer(_weights.Weights, Trackable):
         for each in nest.flatten(outputs):
             if isinstance(each, _Tensor):
                 loss = self.activity_regularizer(each)
-                self.add_loss(loss / each.shape[0] if each.ndim and each.shape[0] and self._averages_activity else loss)
+                averages = each.ndim and each.shape[0] != 0 and self._averages_activity
+                self.add_loss(loss / as_dtype_of(loss, extent(each, 0)) if averages else loss)
 
     _averages_activity = True  # TensorFlow 2's mean over the batch; tf.layers has the sum
 

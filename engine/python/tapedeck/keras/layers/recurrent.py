@@ -3,6 +3,7 @@ from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._core.arguments import having
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extent
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
@@ -173,7 +174,7 @@ class RNN(Layer):
             mask = _engine.convert_to_tensor(mask, "bool")
             if mask.ndim == 3 and mask.shape[2] == 1:
                 mask = _op("squeeze")(mask, [2])
-        batch = sequences.shape[1 if self.time_major else 0]
+        batch = extent(sequences, 1 if self.time_major else 0)
         states = self._states_for(initial_state, batch)
         fused = self._fused(sequences, states, mask, training) if constants is None else None
         last, outputs, states = fused or self._by_steps(sequences, states, mask, training, constants)
@@ -213,7 +214,7 @@ class RNN(Layer):
         if not outputs:
             width = cells.output_size_of(self.cell)
             width = [width] if isinstance(width, int) else list(width)
-            batch = sequences.shape[1 - axis]
+            batch = extent(sequences, 1 - axis)
             zeros = _op("zeros")
             shape = [0, batch, *width] if self.time_major else [batch, 0, *width]
             return zeros([batch, *width], sequences.dtype), zeros(shape, sequences.dtype), states

@@ -3,6 +3,7 @@ import math
 
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extent
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._image import sizes as image_sizes
@@ -79,7 +80,8 @@ class Reshape(_Moving):
         return wanted
 
     def call(self, inputs):
-        return _reshape(inputs, [inputs.shape[0], *self._target(inputs.shape[1:])])
+        wanted = self._target(inputs.shape[1:])
+        return _reshape(inputs, [extent(inputs, 0), *(-1 if each is None else each for each in wanted)])
 
     def compute_output_shape(self, input_shape):
         shape = as_shape(input_shape)

@@ -1,6 +1,7 @@
 """Layers around a layer: in both directions, and at each step."""
 from tapedeck._core import nest
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras.layers import recurrent_cells as cells
@@ -70,26 +71,26 @@ class TimeDistributed(Wrapper):
 
     def call(self, inputs, training=None, mask=None):
         first = nest.flatten(inputs)[0]
-        batch, time = first.shape[0], first.shape[1]
+        batch, time = extents(first)[:2]
         form, keywords = call_form(type(self.layer)), {}
         if mask is not None:
-            if tuple(mask.shape[:2]) != (batch, time):
+            if not mask.shape[:2].is_compatible_with(first.shape[:2]):
                 raise ValueError(f"The `mask` passed to the `TimeDistributed` layer has a shape {tuple(mask.shape)} that is incompatible "
                                  f"with the input shape {tuple(first.shape)}. The first two dimensions of the mask (batch size and "
                                  "timesteps) must match the input's first two dimensions.")
             if form.mask:
-                keywords["mask"] = _op("reshape")(mask, [batch * time, *mask.shape[2:]])
+                keywords["mask"] = _op("reshape")(mask, [batch * time, *extents(mask)[2:]])
         if form.training:
             keywords["training"] = training
 
         def together(value):
-            return _op("reshape")(value, [batch * time, *value.shape[2:]])
+            return _op("reshape")(value, [batch * time, *extents(value)[2:]])
 
         flat = nest.map_structure(together, inputs) if nest.is_nested(inputs) else together(inputs)
         outputs = self.layer(flat, **keywords)
 
         def apart(value):
-            return _op("reshape")(value, [batch, time, *value.shape[1:]])
+            return _op("reshape")(value, [batch, time, *extents(value)[1:]])
 
         return nest.map_structure(apart, outputs) if nest.is_nested(outputs) else apart(outputs)
 

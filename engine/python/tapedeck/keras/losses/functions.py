@@ -9,6 +9,7 @@ import math
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, limits, op, tensor
+from tapedeck._core.extents import as_dtype_of, extent
 from tapedeck._core.public import public
 from tapedeck._nn.functions import l2_normalize
 from tapedeck.keras.backend import epsilon
@@ -265,7 +266,7 @@ def binary_focal_crossentropy(y_true, y_pred, apply_class_balancing=False, alpha
 def _smooth_classes(y_true, label_smoothing, axis):
     if not label_smoothing:
         return y_true
-    return y_true * (1. - label_smoothing) + label_smoothing / y_true.shape[axis]
+    return y_true * (1. - label_smoothing) + label_smoothing / as_dtype_of(y_true, extent(y_true, axis))
 
 
 @public("losses.categorical_crossentropy", "metrics.categorical_crossentropy", "keras.losses.categorical_crossentropy",
@@ -336,7 +337,7 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
                                            f"{tuple(y_pred.shape)}")
     labels = _labels(tensor(y_true), y_pred, axis)
     axis %= rank
-    if labels.shape != [*y_pred.shape[:axis], *y_pred.shape[axis + 1:]]:
+    if not labels.shape.is_compatible_with([*y_pred.shape[:axis], *y_pred.shape[axis + 1:]]):
         raise _engine.InvalidArgumentError(f"sparse_categorical_crossentropy: y_true {tuple(labels.shape)} and y_pred "
                                            f"{tuple(y_pred.shape)}; y_true needs the shape of y_pred without axis {axis}")
     if axis != rank - 1:

@@ -2,6 +2,7 @@
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, op, tensor
+from tapedeck._core.extents import as_dtype_of, count, extents
 from tapedeck.keras.settings import floatx
 
 _cast, _reshape, _expand_dims, _squeeze = op("cast"), op("reshape"), op("expand_dims"), op("squeeze")
@@ -44,7 +45,7 @@ def same_rank(first, second, expand_one_axis=True):
 
 def broadcasts(shape, other):
     """Whether two shapes broadcast by NumPy's rule."""
-    return all(1 in pair or pair[0] == pair[1] for pair in zip(reversed(shape), reversed(other)))
+    return all(1 in pair or None in pair or pair[0] == pair[1] for pair in zip(reversed(shape), reversed(other)))
 
 
 def pair(function, y_true, y_pred, squeeze=True):
@@ -74,11 +75,11 @@ def weights_like(function, weights, values):
     if len(given) == len(values.shape) + 1 and given[-1] == 1:
         weights = _squeeze(weights, [-1])
     missing = len(values.shape) - len(weights.shape)
-    if missing < 0 or any(extent not in (1, own) for extent, own in zip(weights.shape, values.shape)):
+    if missing < 0 or any(None not in (given, own) and given not in (1, own) for given, own in zip(weights.shape, values.shape)):
         raise _engine.InvalidArgumentError(
             f"{function}: sample_weight {given} does not fit the values {tuple(values.shape)}; needs their first axes")
     if missing and weights.shape:
-        weights = _reshape(weights, [*weights.shape, *[1] * missing])
+        weights = _reshape(weights, [*extents(weights), *[1] * missing])
     return weights
 
 
@@ -89,10 +90,7 @@ def masked_weights(function, weights, mask, values, reduction):
         return None if weights is None else weights_like(function, weights, values)
     left = weights_like(function, mask, values)
     if reduction == "sum_over_batch_size":
-        count = 1
-        for extent in left.shape:
-            count *= extent
-        left = left * _divide_no_nan(tensor(float(count), values.dtype), _sum(left))
+        left = left * _divide_no_nan(in_dtype(count(left), values.dtype), _sum(left))
     return left if weights is None else left * weights_like(function, weights, values)
 
 
@@ -114,5 +112,5 @@ def reduced(function, values, weights=None, mask=None, reduction="sum_over_batch
     if reduction == "sum" or 0 in values.shape:
         return total
     if reduction == "mean_with_sample_weight" and weights is not None:
-        return _divide_no_nan(total, _sum(op("broadcast_to")(weights, values.shape)))
-    return total / float(values.shape.num_elements())
+        return _divide_no_nan(total, _sum(op("broadcast_to")(weights, extents(values))))
+    return total / as_dtype_of(total, count(values))

@@ -1,6 +1,7 @@
 """How often predictions are right."""
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, op, tensor
+from tapedeck._core.extents import count, extent, extents
 from tapedeck._core.public import public
 from tapedeck.keras.losses.weighting import floating, pair, same_rank
 from tapedeck.keras.metrics.base import refuse_values
@@ -64,7 +65,7 @@ def _classes(function, y_true, y_pred):
     y_true, y_pred = tensor(y_true), tensor(y_pred)
     if y_pred.shape and len(y_true.shape) == len(y_pred.shape) and y_true.shape[-1] == 1:
         y_true = op("squeeze")(y_true, [-1])
-    if not y_pred.shape or y_true.shape != y_pred.shape[:-1]:
+    if not y_pred.shape or not y_true.shape.is_compatible_with(y_pred.shape[:-1]):
         refuse_values(function, f"y_true {tuple(y_true.shape)} and y_pred {tuple(y_pred.shape)}; y_true needs the shape of y_pred "
                                 "without the last axis")
     return _cast(y_true, dtypes.int64), y_pred
@@ -72,8 +73,8 @@ def _classes(function, y_true, y_pred):
 
 def _among_best(classes, y_pred, k):
     y_pred = floating(y_pred)
-    matches = op("in_top_k")(_reshape(y_pred, [classes.shape.num_elements(), y_pred.shape[-1]]), _reshape(classes, [-1]), k)
-    return _one_for(_reshape(matches, classes.shape))
+    matches = op("in_top_k")(_reshape(y_pred, [count(classes), extent(y_pred, -1)]), _reshape(classes, [-1]), k)
+    return _one_for(_reshape(matches, extents(classes)))
 
 
 @public("metrics.top_k_categorical_accuracy", "keras.metrics.top_k_categorical_accuracy")

@@ -1,7 +1,6 @@
 """Metrics that are a sum, or a mean with weights, of values or of what a function gives for each example."""
-import math
-
 from tapedeck._core.composites import in_dtype, op, tensor
+from tapedeck._core.extents import extents, product
 from tapedeck._core.public import public
 from tapedeck.keras.layers.calls import mask_of
 from tapedeck.keras.losses.identifiers import find, named_in
@@ -13,22 +12,26 @@ _sum, _mean, _divide_no_nan = op("reduce_sum"), op("reduce_mean"), op("divide_no
 
 def _inner(shape, axes):
     """How many elements an example has on the axes from 1 to axes."""
-    return math.prod(shape[1:axes])
+    return product(shape[1:axes])
 
 
 def _samples(function, values, sample_weight, mean):
     """(the sum of all examples' values, that of their weights), each example being the mean or the sum of its elements."""
     if sample_weight is None:
-        count = values.shape[0] if values.shape else 1
-        inner = _inner(values.shape, len(values.shape)) if mean else 1
+        own = extents(values)
+        count = own[0] if own else 1
+        inner = _inner(own, len(own)) if mean else 1
+        if not isinstance(count, int) or not isinstance(inner, int):
+            return _divide_no_nan(_sum(values), in_dtype(inner, values.dtype)), in_dtype(count, values.dtype)
         return (_sum(values) / inner if inner > 1 else _sum(values)), float(count if inner else 0)
     weights = weights_like(function, sample_weight, values)
     rank = min(len(tensor(sample_weight).shape), len(values.shape))
     if rank < len(values.shape):
         values = (_mean if mean else _sum)(values, axis=list(range(rank, len(values.shape))))
-        weights = op("reshape")(weights, weights.shape[:rank])
-    weights = op("broadcast_to")(weights, values.shape)
-    inner = max(_inner(values.shape, rank), 1) if mean else 1
+        weights = op("reshape")(weights, extents(weights)[:rank])
+    weights = op("broadcast_to")(weights, extents(values))
+    inner = _inner(extents(values), rank) if mean else 1
+    inner = max(inner, 1) if isinstance(inner, int) else in_dtype(op("maximum")(inner, 1), values.dtype)
     return _sum(values * weights) / inner, _sum(weights) / inner
 
 
