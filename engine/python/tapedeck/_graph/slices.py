@@ -1,19 +1,13 @@
 """What a tf.TensorArray holds in a graph that writes it at numbers which only a run knows: one tensor with a new first axis."""
 from tapedeck import _engine
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extents
 from tapedeck._core.public import NAMES
 from tapedeck._core.shapes import TensorShape
 
 
-def extents_of(value):
-    """The extents of a tensor of a graph: numbers, and scalar tensors where only a run knows them. UnimplementedError where not even the
-    number of axes is known."""
-    if value.shape.rank is None:
-        raise _engine.UnimplementedError("TensorArray: the number of axes of a tensor is known only when the graph runs; set_shape() says it")
-    if value.shape.is_fully_defined():
-        return list(value.shape)
-    shape = op("shape")(value)
-    return [shape[axis] if extent is None else extent for axis, extent in enumerate(value.shape)]
+def _blank(shape, dtype):
+    return op("fill")(shape, "") if dtype.name == "string" else op("zeros")(shape, dtype)
 
 
 class Slices:
@@ -27,14 +21,13 @@ class Slices:
     def zeros(count, shape, dtype):
         """Of an array to which nothing is written. shape: a TensorShape of known rank."""
         late = not shape.is_fully_defined()
-        extents = [0 if late else count, *(extent or 0 for extent in shape)]
-        made = op("fill")(extents, "") if dtype.name == "string" else op("zeros")(extents, dtype)
+        made = _blank([0 if late else count, *(extent or 0 for extent in shape)], dtype)
         return Slices(made, count, late)
 
     @staticmethod
     def of(values):
         """The slices of a tensor's first axis."""
-        return Slices(values, extents_of(values)[0], False)
+        return Slices(values, extents(values)[0], False)
 
     @property
     def parts(self):
@@ -45,15 +38,13 @@ class Slices:
         """With these in place of its parts."""
         return Slices(parts[0], parts[1] if len(parts) > 1 else self.count, self.late)
 
-    def _grown(self, count, extents):
+    def _grown(self, count, of_slice):
         """The tensor with so many slices of these extents."""
         values = self.tensor
         if self.late:
-            values = op("reshape")(values, [extents_of(values)[0], *extents])
-        missing = op("subtract")(tensor(count, "int32"), tensor(extents_of(values)[0], "int32"))
-        shape = [missing, *extents]
-        more = op("fill")(shape, "") if values.dtype.name == "string" else op("zeros")(shape, values.dtype)
-        return op("concat")([values, more], 0)
+            values = op("reshape")(values, [extents(values)[0], *of_slice])
+        missing = op("subtract")(tensor(count, "int32"), tensor(extents(values)[0], "int32"))
+        return op("concat")([values, _blank([missing, *of_slice], values.dtype)], 0)
 
     def _scattered(self, indices, rows, grows, highest):
         """indices: a vector; rows: a slice for each; highest: the greatest index."""
@@ -61,7 +52,7 @@ class Slices:
         if grows:
             count = op("maximum")(tensor(count, "int32"), op("add")(op("cast")(highest, "int32"), 1))
         if grows or self.late:
-            values = self._grown(count, extents_of(rows)[1:])
+            values = self._grown(count, extents(rows)[1:])
         return Slices(op("tensor_scatter_nd_update")(values, op("expand_dims")(indices, 1), rows), count, self.late)
 
     def written(self, index, value, grows):
@@ -81,7 +72,7 @@ class Slices:
         """All slices. A run fails where the array has slices whose shape it does not know."""
         if not self.late:
             return self.tensor
-        rows = tensor(extents_of(self.tensor)[0], "int32")
+        rows = tensor(extents(self.tensor)[0], "int32")
         NAMES["debugging.Assert"](op("greater_equal")(rows, tensor(self.count, "int32")),
                                   ["TensorArray: nothing was written, and the element_shape is not known; the size is", self.count])
         return self.tensor
@@ -89,7 +80,7 @@ class Slices:
     def concatenated(self):
         """All slices, joined along their first axis."""
         values = self.stacked()
-        return op("reshape")(values, [-1, *extents_of(values)[2:]])
+        return op("reshape")(values, [-1, *extents(values)[2:]])
 
     def shapes(self, element_shape):
         """Of each part what is known of its shape wherever the array is written: what a loop carries. None where it stays."""
