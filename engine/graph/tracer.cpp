@@ -1,6 +1,7 @@
 #include "engine/graph/tracer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "engine/graph/control.h"
@@ -45,9 +46,14 @@ std::string described(const Tensor& tensor) {
   return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + shape_text(tensor);
 }
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> newest{0};
+  return newest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
-GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around) {
+GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around), number_(next_number()) {
   graph_.name = std::move(name);
   if (around) locate_ = around->locate_;
 }

@@ -32,6 +32,8 @@ class GraphTracer final : public TapeTracer {
   void set_locate(std::function<std::uint32_t()> locate) { locate_ = std::move(locate); }
   /// Where the program is.
   std::uint32_t location() const;
+  /// Another one for each tracer of the process.
+  std::uint64_t number() const { return number_; }
 
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const ValueSpec& spec);
@@ -114,6 +116,7 @@ class GraphTracer final : public TapeTracer {
 
   Graph graph_;
   GraphTracer* const around_;
+  const std::uint64_t number_;
   std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point

@@ -351,6 +351,13 @@ void bind_graph(py::module_& module) {
         return py::make_tuple(place.cell.empty() ? place.file : place.cell, place.line);
       },
       "(file or cell, line) of what made a graph of this thread fail; line 0: it is not known. Asked once.");
+  module.def(
+      "trace_number",
+      [] {
+        const auto* tracer = dynamic_cast<graph::GraphTracer*>(current_tracer());
+        return tracer ? tracer->number() : std::uint64_t{0};
+      },
+      "Of the graph, a branch's or a loop's too, that ops of this thread become part of; 0: of none.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

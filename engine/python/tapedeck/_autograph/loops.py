@@ -118,22 +118,20 @@ class _Loop:
             end = self._ended()
             return [state.scalar_bool(goes_on, "the condition of the loop", self._line), *counts, *state.tensors_of(end)]
 
-        shapes = [None] * (len(first) - len(state.tensors_of(self._start))) + self._shapes()
+        shapes = [None] * (len(first) - len(state.tensors_of(self._start))) + state.shapes_in_loop(self._start, self._invariant)
         last = backend().loop(first, lambda goes_on, *others: goes_on, following, shapes)
         self._enter(last, len(counters))
 
-    def _shapes(self):
-        """Of each tensor that the loop carries the shape that set_loop_options gave it, or None."""
-        leaves = [leaf for value in self._start for leaf in state.leaves_of(value) if state.is_carried(leaf)]
-        shapes = [next((TensorShape(shape) for variable, shape in self._invariants if variable is leaf), None) for leaf in leaves]
-        return shapes
+    def _invariant(self, leaf):
+        """The shape that set_loop_options gave a tensor of the loop, or None."""
+        return next((TensorShape(shape) for variable, shape in self._invariants if variable is leaf), None)
 
     def _may_change(self, before, after):
         """Whether shape_invariants let the value's shape change so."""
-        pairs = [(old, new) for old, new in zip(state.leaves_of(before), state.leaves_of(after)) if state.is_carried(old)]
-        shapes = [next((TensorShape(shape) for variable, shape in self._invariants if variable is old), None) for old, _ in pairs]
-        return all(state.as_tensor(new).shape == state.as_tensor(old).shape if shape is None else
-                   shape.is_compatible_with(state.as_tensor(new).shape) for (old, new), shape in zip(pairs, shapes))
+        old, new = state.tensors_of([before]), state.tensors_of([after])
+        shapes = state.shapes_in_loop([before], self._invariant)
+        return all(one.shape == other.shape if shape is None else shape.is_compatible_with(other.shape)
+                   for one, other, shape in zip(old, new, shapes))
 
     def _enter(self, variables, counters):
         """Gives the names their values of this iteration; returns the counters."""

@@ -29,6 +29,10 @@ class Slices:
         """The slices of a tensor's first axis."""
         return Slices(values, extents(values)[0], False)
 
+    def counted(self):
+        """The same, with a count that may change."""
+        return Slices(self.tensor, tensor(self.count, "int32"), self.late)
+
     @property
     def parts(self):
         """The tensors that a loop or a branch carries."""
@@ -43,8 +47,8 @@ class Slices:
         values = self.tensor
         if self.late:
             values = op("reshape")(values, [extents(values)[0], *of_slice])
-        missing = op("subtract")(tensor(count, "int32"), tensor(extents(values)[0], "int32"))
-        return op("concat")([values, _blank([missing, *of_slice], values.dtype)], 0)
+        blank = op("concat")([values, _blank([1, *of_slice], values.dtype)], 0)
+        return op("gather")(blank, op("minimum")(op("range")(0, tensor(count, "int32")), tensor(extents(values)[0], "int32")))
 
     def _scattered(self, indices, rows, grows, highest):
         """indices: a vector; rows: a slice for each; highest: the greatest index."""

@@ -40,6 +40,7 @@ class TensorArray:
         self._infers = infer_shape
         self._shape = None if element_shape is None else TensorShape(element_shape)
         self._cleared = set()
+        self._trace = _engine.trace_number()  # of the graph whose tensors it may hold
         self._slices = None  # in a graph: what it has in place of _elements, since it writes at indices that only a run knows
 
     @staticmethod
@@ -105,19 +106,33 @@ class TensorArray:
 
     def _formed(self):
         """The Slices that a graph carries."""
-        if self._slices is None:
-            shape = self._form()
-            if shape is None:
-                raise InvalidArgumentError("TensorArray: its index is known only when the graph runs, and the element_shape is not known "
-                                           "before something is written; pass element_shape")
-            count = len(self._elements) if self._count is None else self._count
-            if any(each is not None for each in self._elements):
-                self._slices = Slices(op("stack")(self._all(), 0), count, False)
-            else:
-                self._slices = Slices.zeros(count, shape, self._dtype)
-            if self._dynamic:
-                self._slices.count = tensor(count, "int32")
-        return self._slices
+        if self._slices is not None:
+            return self._slices
+        made = self._formed_for(self._form())
+        if self._trace == _engine.trace_number():
+            self._slices = made
+        return made
+
+    def _formed_for(self, shape):
+        """The Slices, for tensors of a shape that is known as far as this one is."""
+        if self._slices is not None:
+            return self._slices
+        known = self._form()
+        shape = shape if known is None else known
+        if shape is None or shape.rank is None:
+            raise InvalidArgumentError("TensorArray: its index is known only when the graph runs, and the element_shape is not known "
+                                       "before something is written; pass element_shape")
+        count = len(self._elements) if self._count is None else self._count
+        if not any(each is not None for each in self._elements):
+            made = Slices.zeros(count, shape, self._dtype)
+        else:
+            made = Slices(op("stack")(self._all(), 0), count, False)
+        return made.counted() if self._dynamic else made
+
+    def _own(self):
+        """The array, which a write changes; another one in a branch or a loop of a graph that the array is from outside of: other parts of
+        the graph know nothing of what is written there."""
+        return self if self._trace == _engine.trace_number() else self._with(None)
 
     def _carried(self):
         """The tensors that a graph carries of it."""
@@ -127,10 +142,17 @@ class TensorArray:
         """Of each of them the shape that it has in all iterations of a loop; None for the one that it has."""
         return self._formed().shapes(self._form())
 
+    def _maker(self):
+        """A function of what a graph carries that makes another array of the same kind; it keeps no tensor alive."""
+        slices, empty = self._formed(), copy(self)
+        empty._elements, empty._cleared, empty._count = [], set(), None
+        empty._slices = Slices(None, None if isinstance(slices.count, _engine.Tensor) else slices.count, slices.late)
+        return empty._with
+
     def _with(self, parts):
         """Another array of the same kind, with these in place of what a graph carries; None: with the same."""
         other = copy(self)
-        other._elements, other._cleared = list(self._elements), set(self._cleared)
+        other._elements, other._cleared, other._trace = list(self._elements), set(self._cleared), _engine.trace_number()
         if parts is not None:
             other._slices = self._formed().with_parts(parts)
         return other
@@ -146,9 +168,10 @@ class TensorArray:
 
     def _hold(self, slices, shape):
         """Has these from now on."""
-        self._elements, self._slices = [], slices
-        self._shape = shape if self._shape is None else self._shape
-        return self
+        made = self._own()
+        made._elements, made._slices = [], slices
+        made._shape = shape if made._shape is None else made._shape
+        return made
 
     def _at(self, number):
         """The tensor of that number; zeros where nothing was written."""
@@ -187,19 +210,18 @@ class TensorArray:
         """
         if self._in_graph(index):
             value = self._fitting(value)
-            self._shape = value.shape if self._shape is None else self._shape
-            return self._hold(self._formed().written(index, value, self._dynamic), value.shape)
-        number = self._whole("index", index)
-        value = self._fitting(value)
-        if number >= len(self._elements):
+            return self._hold(self._formed_for(value.shape).written(index, value, self._dynamic), value.shape)
+        number, made = self._whole("index", index), self._own()
+        value = made._fitting(value)
+        if number >= len(made._elements):
             if number >= _MOST:
                 raise ResourceExhaustedError(f"TensorArray: index is {number}; at most {_MOST} tensors")
             if not self._dynamic:
                 raise OutOfRangeError(f"TensorArray: index is {number}; {self._fixed()}")
-            self._elements.extend([None] * (number + 1 - len(self._elements)))
-        self._elements[number] = value
-        self._cleared.discard(number)
-        return self
+            made._elements.extend([None] * (number + 1 - len(made._elements)))
+        made._elements[number] = value
+        made._cleared.discard(number)
+        return made
 
     @staticmethod
     def _tensor(argument, value, dtype_hint=None):
@@ -274,22 +296,19 @@ class TensorArray:
         if self._in_graph(value) and count != 0:
             self._fitting(op("gather")(value, 0))
             slices = Slices.of(value)
-            if self._dynamic or count is None:
-                slices.count = tensor(slices.count, "int32")
-            return self._hold(slices, value.shape[1:])
-        parts = op("unstack")(value, axis=0)
-        self._elements[:] = [self._fitting(part) for part in parts]
-        self._cleared.clear()
-        return self
+            return self._hold(slices.counted() if self._dynamic or count is None else slices, value.shape[1:])
+        parts, made = op("unstack")(value, axis=0), self._own()
+        made._elements[:] = [made._fitting(part) for part in parts]
+        made._cleared.clear()
+        return made
 
     def scatter(self, indices, value, name=None):
         """Puts the slices of the first axis to those numbers. Returns the array. The errors are those of write, and
         InvalidArgumentError for another number of slices than of indices."""
         if self._in_graph(indices):
             value = self._rows(value)
-            self._shape = value.shape[1:] if self._shape is None else self._shape
             indices = self._tensor("indices", indices)
-            return self._hold(self._formed().scattered(indices, value, self._dynamic), value.shape[1:])
+            return self._hold(self._formed_for(value.shape[1:]).scattered(indices, value, self._dynamic), value.shape[1:])
         numbers = self._numbers("indices", indices)
         parts = op("unstack")(self._rows(value), axis=0)
         if len(parts) != len(numbers):
@@ -298,9 +317,10 @@ class TensorArray:
             raise OutOfRangeError(f"TensorArray: indices has {max(numbers)}; {self._fixed()}")
         if numbers and max(numbers) >= _MOST:
             raise ResourceExhaustedError(f"TensorArray: indices has {max(numbers)}; at most {_MOST} tensors")
+        made = self
         for number, part in zip(numbers, parts):
-            self.write(number, part)
-        return self
+            made = made.write(number, part)
+        return made
 
     def split(self, value, lengths, name=None):
         """Takes parts of the first axis, of those lengths, as the array's tensors. Returns the array.
@@ -314,14 +334,14 @@ class TensorArray:
         lengths = self._numbers("lengths", lengths)
         if len(lengths) != len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
-        parts = op("split")(self._rows(value), lengths, 0)
-        inferred, self._infers = self._infers, False  # the parts differ in length
+        parts, made = op("split")(self._rows(value), lengths, 0), self._own()
+        inferred, made._infers = made._infers, False  # the parts differ in length
         try:
-            self._elements[:] = [self._fitting(part) for part in parts]
+            made._elements[:] = [made._fitting(part) for part in parts]
         finally:
-            self._infers = inferred
-        self._cleared.clear()
-        return self
+            made._infers = inferred
+        made._cleared.clear()
+        return made
 
     def __repr__(self):
         counts = self._slices.count if self._slices is not None else self._count
