@@ -186,8 +186,9 @@ class TestGraphControl : public QObject {
       return trace("f", std::array{number}, [&](Inputs x) { return branch(above_one(x[0]), one, other); });
     };
     EXPECT_ERROR(InvalidArgumentError,
-                 traced([] { return Tensors{ops::zeros({2})}; }, [] { return Tensors{ops::zeros({3})}; }),
-                 "cond: result 0 of true_fn is float32 (2,), that of false_fn float32 (3,)");
+                 traced([] { return Tensors{ops::zeros({2})}; },
+                        [] { return Tensors{ops::zeros({2}, DType::int32)}; }),
+                 "cond: result 0 of true_fn is float32 (2,), that of false_fn int32 (2,)");
     EXPECT_ERROR(InvalidArgumentError,
                  traced([] { return Tensors{ops::zeros({2})}; }, [] { return Tensors{}; }),
                  "cond: true_fn returns 1 tensors, false_fn 0");

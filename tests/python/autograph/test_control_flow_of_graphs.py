@@ -300,13 +300,6 @@ class ControlFlow(unittest.TestCase):
                 y = 1
             return y
 
-        def shapes(x):
-            if x > 0:
-                y = tf.ones([2])
-            else:
-                y = tf.ones([3])
-            return y
-
         def dtypes(x):
             y = 1
             if x > 0:
@@ -330,8 +323,6 @@ class ControlFlow(unittest.TestCase):
         for function, error, text in (
                 (undefined, ValueError, "'y' must also be initialized in the else branch of the if in line {1}: the main branch gives it a "
                                         "value in line {2}"),
-                (shapes, ValueError, "'y' must have the same shape in both branches of the if in line {1}: it is float32 (2,) in the main "
-                                     "branch in line {2}, float32 (3,) in the else branch in line {4}"),
                 (dtypes, TypeError, "'y' must have the same dtype in both branches of the if in line {2}: it is float32 () in the main "
                                     "branch in line {3}, int32 () in the else branch, from before"),
                 (structures, TypeError, "'y' must have the same structure in both branches of the if in line {1}: it is "

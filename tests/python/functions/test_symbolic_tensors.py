@@ -45,10 +45,8 @@ class Reads(GraphCase):
                      lambda x: list(tf.reshape(x, [1]).numpy()), lambda x: not x, lambda x: x and 1):
             self.assertRegex(self.refused(read), "compute with ops|run_functions_eagerly")
         whole = tf.constant(1)
-        for read in (operator.index, lambda x: [1, 2][x], range, lambda x: tf.reshape(tf.ones([2]), [x, 2]), lambda x: tf.ones([x]),
-                     lambda x: tf.reduce_sum(tf.ones([1, 1]), axis=x)):
+        for read in (operator.index, lambda x: [1, 2][x], range, lambda x: tf.transpose(tf.ones([1, 1]), conjugate=x)):
             self.assertIn("needs a value", self.refused(read, whole))
-        self.assertIn("reshape: shape", self.refused(lambda x: tf.reshape(tf.ones([2]), [x, 2]), whole))
         self.refused(memoryview, error=BufferError)
         self.assertTrue(issubclass(NotAllowed, TypeError))
 

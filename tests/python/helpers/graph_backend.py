@@ -26,7 +26,7 @@ class EagerGraph(backend.Backend):
         assert forms(results[0]) == forms(results[1]), results
         return list(results[not bool(predicate.numpy())])
 
-    def loop(self, variables, condition, body):
+    def loop(self, variables, condition, body, shapes=()):
         self.calls.append("loop")
         variables = list(variables)
         while bool(condition(*variables).numpy()):

@@ -5,6 +5,7 @@ from tapedeck._core.arguments import array, extents, sequence
 from tapedeck._core.composites import op, tensor, zero_of
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
+from tapedeck._core.shapes import UnknownShape
 
 
 @public("where", "where_v2", in_errors=True)
@@ -25,10 +26,12 @@ def where(condition, x=None, y=None, name=None):
     if x is None or y is None:
         raise _engine.InvalidArgumentError(f"where: {'x' if x is None else 'y'} is None; give both x and y, or neither")
     shape = extents(condition, "condition")
+    if any(isinstance(own, UnknownShape) for own in (shape, extents(x, "x"), extents(y, "y"))):
+        return op("where")(condition, x, y)
     if len(shape) == 1 and shape[0] != 1 and extents(x, "x") == extents(y, "y"):
         rows = tuple(extents(x, "x"))
         if len(rows) > 1 and rows[0] == shape[0] and rows[-1] not in (1, shape[0]):
-            condition = op("reshape")(condition, [shape[0]] + [1] * (len(rows) - 1))
+            condition = op("reshape")(condition, [-1 if shape[0] is None else shape[0]] + [1] * (len(rows) - 1))
     return op("where")(condition, x, y)
 
 

@@ -26,8 +26,8 @@ def _range_dtype(number):
 @public("range", in_errors=True, row="range")
 def range(start, limit=None, delta=1, dtype=None, name=None):
     """Evenly spaced numbers. dtype: None for the widest of those that start, limit and delta have; Python's integers are
-    int32, or int64 where they need it, its other numbers float32. Of numbers that are known when a graph runs it is what a `for` of
-    the graph runs over."""
+    int32, or int64 where they need it, its other numbers float32. Of real numbers that are known when a graph runs it is what a `for`
+    of the graph runs over."""
     numbers = (start, delta) if limit is None else (start, limit, delta)
     for argument, number in (("start", start), ("limit", limit), ("delta", delta)):
         if isinstance(number, (bool, np.bool_)):
@@ -40,9 +40,13 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
         if any(isinstance(number, int) and not -2**31 <= number < 2**31 for number in plain):
             own.append("int64")
         dtype = max(own, key=_RANGE_DTYPES.index)
-    if any(map(control.is_unknown, numbers)):
-        return control.steps(*((0, start) if limit is None else (start, limit)), delta)
-    return op("range")(start, limit, delta, dtype)
+    unknown = [number for number in numbers if control.is_unknown(number)]
+    if not unknown:
+        return op("range")(start, limit, delta, dtype)
+    steps = control.steps(*((0, start) if limit is None else (start, limit)), delta)
+    if any(number.dtype.name not in ("int32", "int64") for number in unknown):
+        return steps
+    return control.with_steps(op("range")(start, limit, delta, dtype), steps)
 
 
 @public("histogram_fixed_width_bins", in_errors=True)

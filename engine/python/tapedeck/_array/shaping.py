@@ -7,7 +7,7 @@ from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers, sequence
 from tapedeck._core.composites import op as _op, require_few, require_memory
-from tapedeck._core.extents import count, extent, extents
+from tapedeck._core.extents import count, extent, extents, is_late
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
@@ -23,6 +23,9 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     without the edge; "SYMMETRIC" for one that repeats the edge. Returns the dtype of tensor,
     its extents with the paddings added. InvalidArgumentError for paddings that do not fit.
     """
+    if is_late(paddings):
+        flat = _op("reshape")(paddings, [-1]) if isinstance(paddings, _engine.Tensor) else [each for pair in paddings for each in pair]
+        return _op("pad")(tensor, flat, mode, constant_values)
     pairs = array(paddings, "paddings")
     if pairs.size == 0:
         pairs = pairs.reshape(-1, 2).astype(np.int64)
@@ -123,6 +126,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     lengths = _to_tensor(lengths)
     if not lengths.dtype.is_integer:
         raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs integers")
+    if is_late(lengths) or is_late(maxlen):
+        return _late_mask(lengths, _op("reduce_max")(lengths) if maxlen is None else maxlen, dtypes.as_dtype(dtype))
     if maxlen is None:
         maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
     elif np.ndim(array(maxlen, "maxlen")) != 0:
@@ -130,9 +135,12 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     maxlen = integer(maxlen, "maxlen")
     require_memory(f"sequence_mask: a mask of {lengths.shape.num_elements()} rows of {maxlen}",
                    max(1, lengths.shape.num_elements()) * max(0, maxlen), dtypes.int64)
+    return _late_mask(lengths, maxlen, dtypes.as_dtype(dtype))
+
+
+def _late_mask(lengths, maxlen, dtype):
     places = _op("range")(maxlen, dtype=dtypes.int64)
     mask = _op("less")(places, _op("cast")(_op("expand_dims")(lengths, -1), dtypes.int64))
-    dtype = dtypes.as_dtype(dtype)
     return mask if dtype == dtypes.bool else _op("cast")(mask, dtype)
 
 

@@ -1,6 +1,7 @@
 """What loops of a graph run over: tensors, ranges of tensors, and several of them side by side."""
 import builtins
 import functools
+import weakref
 
 from tapedeck import _engine
 from tapedeck._autograph.backend import is_symbolic
@@ -34,6 +35,15 @@ class Stream:
                                         "nothing else does")
 
 
+_steps = {}  # by a tensor's address: a weak reference to it, and the Items that it has the values of
+
+
+def remember(values, steps):
+    """Has items_of(values) give these Items: a loop that counts needs no tensor of all numbers."""
+    address = id(values)
+    _steps[address] = weakref.ref(values, lambda _: _steps.pop(address, None)), steps
+
+
 def items_of(iterable):
     """The items of what is symbolic, and a Stream of data sets and their iterators; None of Python's iterables."""
     if isinstance(iterable, (Items, Stream)):
@@ -41,6 +51,9 @@ def items_of(iterable):
     if hasattr(type(iterable), "_stream") and _engine.is_tracing():
         more, take = iterable._stream()
         return Stream(lambda index: more(), lambda index: take())
+    known = _steps.get(id(iterable))
+    if known is not None and known[0]() is iterable:
+        return known[1]
     if not is_symbolic(iterable):
         return None
     if iterable.shape.rank == 0:

@@ -124,7 +124,8 @@ class _Loop:
 
     def _invariant(self, leaf):
         """The shape that set_loop_options gave a tensor of the loop, or None."""
-        return next((TensorShape(shape) for variable, shape in self._invariants if variable is leaf), None)
+        shape = next((shape for variable, shape in self._invariants if variable is leaf), None)
+        return shape if shape is None else TensorShape(shape.shape if hasattr(shape, "dtype") else shape)
 
     def _may_change(self, before, after):
         """Whether shape_invariants let the value's shape change so."""

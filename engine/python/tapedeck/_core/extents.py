@@ -1,5 +1,13 @@
 """Extents of tensors as ops take them: numbers, and where a function is traced that does not know them, scalar tensors."""
+from tapedeck import _engine
 from tapedeck._core.composites import op
+
+
+def is_late(value):
+    """Whether it is a tensor, or a list with one, whose value only a run of the function knows that is being traced."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_late, value))
+    return _engine.is_tracing() and _engine.is_symbolic(value) and _engine.known_value(value) is None
 
 
 def extents(value):

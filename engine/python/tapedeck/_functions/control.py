@@ -145,6 +145,13 @@ def steps(start, limit, delta):
     return items.range_(start, limit, delta)
 
 
+def with_steps(values, steps):
+    """The tensor of a range, which a `for` of a converted function counts through instead."""
+    from tapedeck._autograph import items  # likewise
+    items.remember(values, steps)
+    return values
+
+
 def converted(func):
     """The function with its control flow in the graph, where it can be converted."""
     from tapedeck._autograph import calls  # likewise

@@ -5,7 +5,7 @@ from tapedeck import _engine
 from tapedeck._core import generation as _generation
 from tapedeck._core.arguments import flag, integer, number, sequence
 from tapedeck._core.composites import op as _op
-from tapedeck._core.extents import extent, product
+from tapedeck._core.extents import extent, extents, is_late, product
 from tapedeck._core.public import public
 from tapedeck._nn import images as _images
 from tapedeck._nn import volumes as _volumes
@@ -101,9 +101,12 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     if noise_shape is None:
         return _op("dropout")(x, share, seed=seed)
     noise_shape = sequence(noise_shape, "noise_shape")
-    noise_shape = [own if extent is None else integer(extent, "noise_shape") for extent, own in
-                   zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
-    if len(noise_shape) > len(x.shape) or any(
+    whole = extents(x) if len(noise_shape) == len(x.shape) else noise_shape
+    noise_shape = [own if wanted is None else wanted if is_late(wanted) else integer(wanted, "noise_shape")
+                   for wanted, own in zip(noise_shape, whole)]
+    if not x.shape.is_fully_defined() or is_late(noise_shape):
+        pass  # a run checks it
+    elif len(noise_shape) > len(x.shape) or any(
             own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
         raise _engine.InvalidArgumentError(f"dropout: noise_shape {tuple(noise_shape)} does not broadcast to x {tuple(x.shape)}")
     kept = _op("greater_equal")(_op("random_uniform")(noise_shape, dtype=x.dtype, seed=seed), share)

@@ -10,6 +10,7 @@ from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers
 from tapedeck._core.composites import op
+from tapedeck._core.extents import is_late
 from tapedeck._core.public import public
 from tapedeck._core.refusals import naming
 from tapedeck._core.trackable import Trackable
@@ -142,7 +143,9 @@ def _full_range(function, shape, dtype):
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64):
         raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64, uint32 or uint64")
-    extents = integers(shape, "shape")
+    extents = shape if is_late(shape) else integers(shape, "shape")
+    if isinstance(extents, _engine.Tensor):
+        extents = [extents[axis] for axis in range(extents.shape[0])]
     words = op("random_uniform")([*extents, dtype.size // 4], -2**31, 2**31, dtypes.int32)
     return op("bitcast")(words if dtype.size == 8 else op("squeeze")(words, axis=[-1]), dtype)
 
