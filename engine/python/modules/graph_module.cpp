@@ -358,6 +358,8 @@ void bind_graph(py::module_& module) {
         return tracer ? tracer->number() : std::uint64_t{0};
       },
       "Of the graph, a branch's or a loop's too, that ops of this thread become part of; 0: of none.");
+  module.def("check_creation", &check_creation,
+             "Counts an object with a state that a function which is being traced makes. ValueError where it may not.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",
