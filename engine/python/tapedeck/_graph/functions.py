@@ -1,6 +1,5 @@
 """What TensorFlow needs for its graphs and eager programs call all the same: Python functions as ops, and constants."""
 import functools
-import time
 
 import numpy as np
 
@@ -119,11 +118,3 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     if func is None and inp is None:
         return _decorator("numpy_function", lambda func, inp: numpy_function(func, inp, Tout))
     return _called("numpy_function", func, _tensors("numpy_function", inp), Tout, lambda tensors: [np.asarray(value) for value in tensors])
-
-
-@public("timestamp")
-def timestamp(name=None):
-    """The time in seconds since 1970: a scalar float64. In a function that is traced that of each run."""
-    if _engine.is_tracing():
-        return _engine.graph_host_call("timestamp", lambda _: [timestamp()], [], [("float64", ())])[0]
-    return _engine.constant(time.time(), "float64")

@@ -218,6 +218,7 @@ class _Reduction:
             specs = [TensorSpec((), dtypes.int64), DatasetSpec(dataset.element_spec)]
             traced = Traced(named(function, "group_by_window"), specs, self._called)
             self._graph, self.captured, self.with_captured = traced, traced.captured, traced.with_captured
+            self._function = None  # as StageFunction
 
     def __call__(self, leaves):
         return self._called(leaves) if self._graph is None else self._graph(leaves)

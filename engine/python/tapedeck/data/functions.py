@@ -53,6 +53,7 @@ class StageFunction:
             self._function = converted(function)
             traced = Traced(named(function, name), _structure.flatten(dataset.element_spec), self._called)
             self._graph, self.captured, self.with_captured = traced, traced.captured, traced.with_captured
+            self._function = None  # it may refer to what owns the data set, which Python's garbage collector does not see in stages
 
     def __call__(self, leaves):
         return self._called(leaves) if self._graph is None else self._graph(leaves)
