@@ -49,7 +49,7 @@ def is_stage(value):
 
 
 def _is_unknown(value):
-    return isinstance(value, _engine.Tensor) and _engine.is_symbolic(value)
+    return isinstance(value, _engine.Tensor) and _engine.is_tracing() and _engine.is_symbolic(value)
 
 
 def _late_tensors(value):
