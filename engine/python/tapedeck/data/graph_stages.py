@@ -48,15 +48,15 @@ def is_stage(value):
     return isinstance(value, (_engine.DataStage, GraphStage))
 
 
-def _is_unknown(value):
-    return isinstance(value, _engine.Tensor) and _engine.is_tracing() and _engine.is_symbolic(value)
+def _is_symbolic(value):
+    return isinstance(value, _engine.Tensor) and _engine.is_symbolic(value)
 
 
 def _late_tensors(value):
     """The graph's tensors without which the value is not known."""
     if isinstance(value, (list, tuple)):
         return [tensor for part in value for tensor in _late_tensors(part)]
-    if _is_unknown(value):
+    if _is_symbolic(value):
         return [value]
     if isinstance(value, (GraphStage, Late)):
         return value.tensors
@@ -67,7 +67,7 @@ def _known(value, values):
     """The value, with these in place of _late_tensors(value)."""
     if isinstance(value, (list, tuple)):
         return type(value)([_known(part, values) for part in value])
-    if _is_unknown(value):
+    if _is_symbolic(value):
         return next(values)
     if isinstance(value, (GraphStage, Late)):
         return value.make([next(values) for _ in value.tensors])
@@ -78,7 +78,7 @@ def _known(value, values):
 def made(function, *args):
     """The stage function(*args); a GraphStage where args hold what only a run knows."""
     tensors = _late_tensors(args)
-    if not tensors:
+    if not tensors or not _engine.is_tracing():
         return function(*args)
     return GraphStage(lambda values: function(*_known(args, iter(values))), tensors)
 
