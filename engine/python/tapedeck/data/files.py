@@ -7,6 +7,7 @@ from tapedeck._core.arguments import text
 from tapedeck._core.public import public
 from tapedeck.data.arguments import AUTOTUNE, number
 from tapedeck.data.dataset import DatasetV2
+from tapedeck.data.functions import runs_eagerly
 from tapedeck.data.specs import TensorSpec
 from tapedeck.io.csv import checked_delimiter, Columns, selected, split_line
 from tapedeck.io.files import matching

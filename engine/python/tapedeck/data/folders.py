@@ -8,6 +8,7 @@ from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck._image.sizes import resize
 from tapedeck.data.dataset import DatasetV2
+from tapedeck.data.functions import runs_eagerly
 
 _IMAGES = (".bmp", ".jpeg", ".jpg", ".png")
 
