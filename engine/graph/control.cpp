@@ -148,7 +148,8 @@ Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
 namespace {
 
 /// What is known of the variables in each iteration. A variable must be what its invariant says.
-std::vector<ValueSpec> specs_of_loop(std::span<const Tensor> variables, std::span<const Invariant> invariants) {
+std::vector<ValueSpec> specs_of_loop(std::span<const Tensor> variables,
+                                     std::span<const Invariant> invariants) {
   std::vector<ValueSpec> specs;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     ValueSpec spec = spec_of(variables[i]);
@@ -171,14 +172,14 @@ void check_next(const ValueSpec& before, const Graph& body, std::size_t i) {
   if (!before.unknown.rank) {
     stays = stays && !after.unknown.rank && after.shape.rank() == before.shape.rank();
     for (int axis = 0; stays && axis < before.shape.rank(); ++axis)
-      stays = before.unknown.has(axis) ||
-              (!after.unknown.has(axis) && after.shape[axis] == before.shape[axis]);
+      stays =
+          before.unknown.has(axis) || (!after.unknown.has(axis) && after.shape[axis] == before.shape[axis]);
   }
   if (!stays)
-    fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", to_string(before), ", and body makes it ",
-                               to_string(after), place_of(body, i),
-                               after.dtype == before.dtype
-                                   ? "; shape_invariants with None there let its shape change" : "");
+    fail<InvalidArgumentError>(
+        "while_loop: loop variable ", i, " is ", to_string(before), ", and body makes it ", to_string(after),
+        place_of(body, i),
+        after.dtype == before.dtype ? "; shape_invariants with None there let its shape change" : "");
 }
 
 }  // namespace
@@ -191,9 +192,8 @@ Tensors loop(std::span<const Tensor> variables,
   Node node;
   node.kind = NodeKind::loop;
   node.graphs = {
-      std::make_shared<const Graph>(
-          trace_open("cond", specs,
-                [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
+      std::make_shared<const Graph>(trace_open(
+          "cond", specs, [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
       std::make_shared<const Graph>(trace_open("body", specs, body))};
   const Graph &holds = *node.graphs[0], &next = *node.graphs[1];
   check_predicate("while_loop", "cond's result", holds.value_spec(holds.results[0]));

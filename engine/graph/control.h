@@ -15,8 +15,8 @@ namespace tapedeck::graph {
 
 /// The results of one of the two functions, which are both traced. `predicate`: a scalar bool of the graph
 /// that this thread traces. They may use tensors of the function around them. Errors: InvalidArgumentError
-/// where the results differ in number or dtype, and for another predicate; FailedPreconditionError where nothing
-/// is traced. Of results of different shapes what both have is known.
+/// where the results differ in number or dtype, and for another predicate; FailedPreconditionError where
+/// nothing is traced. Of results of different shapes what both have is known.
 Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
                const std::function<Tensors()>& if_false);
 
@@ -24,8 +24,9 @@ Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
 using Invariant = std::optional<ValueSpec>;
 using Step = std::function<Tensors(std::span<const Tensor>)>;
 /// What the variables are when `condition` of them is false for the first time; `body` gives their next
-/// values. `invariants`: one for each variable, or none at all; what is unknown there may change from iteration
-/// to iteration. Errors as of branch, of the body's results against the variables, whose shapes must stay.
+/// values. `invariants`: one for each variable, or none at all; what is unknown there may change from
+/// iteration to iteration. Errors as of branch, of the body's results against the variables, whose shapes
+/// must stay.
 Tensors loop(std::span<const Tensor> variables,
              const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body,
              std::span<const Invariant> invariants = {});

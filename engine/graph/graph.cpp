@@ -15,7 +15,6 @@ std::string name_of(const Graph& graph, Value value) {
   return text;
 }
 
-
 template <class Items, class Text>
 std::string joined(const Items& items, Text&& text) {
   std::string line;
@@ -41,6 +40,7 @@ std::string attribute_text(const Graph& graph, const Node& node, std::size_t att
   for (const LateNumber& late : node.late) {
     if (static_cast<std::size_t>(late.attribute) != attribute) continue;
     const Value input = node.inputs[static_cast<std::size_t>(late.input)];
+    if (late.index < 0) return name_of(graph, input);
     const bool is_scalar = !graph.unknown(input).rank && graph.spec(input).shape.rank() == 0;
     texts[static_cast<std::size_t>(std::max(late.element, 0))] =
         name_of(graph, input) + (is_scalar ? "" : "[" + std::to_string(late.index) + "]");
@@ -54,7 +54,8 @@ std::string call_text(const Graph& graph, const Node& node) {
                                     node.inputs.begin() + static_cast<std::ptrdiff_t>(operand_count(node)));
   std::string line = joined(operands, [&](Value value) { return name_of(graph, value); });
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
-    if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback || is_late(node, i))
+    if (const AttributeSpec& spec = node.op->attributes[i];
+        node.attributes[i] != spec.fallback || is_late(node, i))
       line += (line.empty() ? "" : ", ") + spec.name + "=" + attribute_text(graph, node, i);
   if (node.draw_of >= 0)
     line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
@@ -140,7 +141,8 @@ std::string Graph::text() const {
     if (nodes[i].kind == NodeKind::parameter) parameters.push_back({static_cast<std::int32_t>(i), 0});
   std::string lines =
       name + "(" +
-      joined(parameters, [&](Value value) { return name_of(*this, value) + ": " + to_string(value_spec(value)); }) +
+      joined(parameters,
+             [&](Value value) { return name_of(*this, value) + ": " + to_string(value_spec(value)); }) +
       ") -> " + joined(results, [&](Value value) { return name_of(*this, value); }) + "\n";
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (const std::string line = line_of(*this, i); !line.empty()) lines += line + "\n";

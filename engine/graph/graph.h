@@ -60,7 +60,7 @@ struct LateNumber {
   std::int32_t attribute = 0;
   std::int32_t element = -1;  ///< of a list; -1: the attribute is a number
   std::int32_t input = 0;     ///< of the node
-  std::int64_t index = 0;     ///< of the input's element
+  std::int64_t index = 0;     ///< of the input's element; -1: the attribute is the list of all of them
   auto operator<=>(const LateNumber&) const = default;
 };
 
@@ -111,9 +111,9 @@ struct Node {
   TensorSpecs results;
   std::vector<UnknownShape> unknown;  ///< of each result; empty: all shapes are known
   std::vector<LateNumber> late;       ///< `attributes` has a sample there
-  Tensor constant;                   ///< of a constant; else undefined
-  std::optional<Variable> variable;  ///< of a read and an assignment
-  std::string name;                  ///< of a parameter
+  Tensor constant;                    ///< of a constant; else undefined
+  std::optional<Variable> variable;   ///< of a read and an assignment
+  std::string name;                   ///< of a parameter
   /// Of a branch and a loop. They take what they captured behind their arguments, as inputs of the node: a
   /// branch's graphs take those alone; a loop's take its variables first.
   std::vector<std::shared_ptr<const Graph>> graphs;

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
 constexpr std::array<int, world_count> ranks{2, 1, 0};
-constexpr int most_trials = 300;          // of a search, in one world
+constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
+constexpr int most_trials = 400;                                           // of a search, in one world
 constexpr std::size_t most_numbers = 12;  // that an unknown extent may be, in a search
 
 Shape filled(int rank, std::int64_t extent) {
@@ -23,7 +24,8 @@ struct OpenResult {
   UnknownShape unknown;
 };
 
-std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs,
+                                          const Attributes& attributes) {
   constexpr UnknownShape first_axis{1, false};
   if (op.name == "where_indices") return {{{DType::int64, {1, inputs[0].rank()}}, first_axis}};
   if (op.name == "unique" || op.name == "unique_with_counts") {
@@ -34,8 +36,10 @@ std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tenso
   }
   if (inputs.size() == 1 && inputs[0].dtype() == DType::string)  // the words or letters of a string
     return {{{DType::string, {1}}, first_axis}};
-  fail<UnimplementedError>(op.name, ": the shape of its result depends on values, which a graph function does not have "
-                           "while it is traced");
+  fail<UnimplementedError>(
+      op.name,
+      ": the shape of its result depends on values, which a graph function does not have "
+      "while it is traced");
 }
 
 /// An extent, a rank or a number that is not known, and what it may be.
@@ -63,6 +67,9 @@ class Search {
     for (std::size_t world = 0; world < world_count; ++world) answer(world);
     for (std::size_t world = 0; world < world_count; ++world)
       if (!answers_[world]) look_further(world);
+    const bool assumes =
+        std::ranges::any_of(call_.numbers, [](const OpenNumber& number) { return number.assumed; });
+    if (searched_ || assumes) vary();
     return merge();
   }
 
@@ -70,6 +77,7 @@ class Search {
   struct Trial {
     std::vector<Shape> shapes;
     std::vector<std::int64_t> numbers;
+    std::vector<std::vector<std::int64_t>> lists;
   };
   struct Answer {
     Attributes attributes;
@@ -83,8 +91,11 @@ class Search {
       const std::optional<Shape>& shape = call_.worlds[i][world];
       trial.shapes.push_back(shape ? *shape : *new_worlds(input.shape(), unknown_of(input))[world]);
     }
-    for (const OpenNumber& number : call_.numbers)
-      trial.numbers.push_back(number.values[world].value_or(extents[world]));
+    for (const OpenNumber& number : call_.numbers) {
+      const Shape any = filled(ranks[world], extents[world]);
+      trial.numbers.push_back(number.values[world].value_or(assumed_numbers[world]));
+      trial.lists.push_back(number.lists[world].value_or(std::vector<std::int64_t>(any.begin(), any.end())));
+    }
     return trial;
   }
 
@@ -92,7 +103,10 @@ class Search {
     if (call_.numbers.empty()) return call_.attributes;
     std::vector<Attribute> values = attributes_;
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      set_number(values, call_.numbers[i].attribute, call_.numbers[i].element, trial.numbers[i]);
+      if (call_.numbers[i].is_whole)
+        values[call_.numbers[i].attribute] = trial.lists[i];
+      else
+        set_number(values, call_.numbers[i].attribute, call_.numbers[i].element, trial.numbers[i]);
     return Attributes(std::move(values));
   }
 
@@ -118,7 +132,8 @@ class Search {
   }
 
   void answer(std::size_t world) {
-    answers_[world] = tried(usual(world));
+    trials_[world] = usual(world);
+    answers_[world] = tried(trials_[world]);
     if (answers_[world]) all_.push_back(answers_[world]->results);
   }
 
@@ -126,8 +141,8 @@ class Search {
   std::vector<std::int64_t> near_numbers(bool of_attribute) const {
     std::vector<std::int64_t> numbers;
     const auto add = [&](std::int64_t number) {
-      if ((number >= 0 || of_attribute) && number > -100 && std::ranges::find(numbers, number) == numbers.end() &&
-          numbers.size() < most_numbers)
+      if ((number >= 0 || of_attribute) && number > -100 &&
+          std::ranges::find(numbers, number) == numbers.end() && numbers.size() < most_numbers)
         numbers.push_back(number);
     };
     if (of_attribute)
@@ -179,7 +194,8 @@ class Search {
         if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
     }
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      if (call_.numbers[i].assumed || !call_.numbers[i].values[world]) all.push_back({0, -1, i, near_numbers(true), {}});
+      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world]))
+        all.push_back({0, -1, i, near_numbers(true), {}});
     return all;
   }
 
@@ -198,13 +214,17 @@ class Search {
     const bool to_the_end = !searched_;
     searched_ = true;
     int trials = 0;
-    const std::function<bool(Trial, std::size_t, int)> change = [&](const Trial& base, std::size_t first, int changes) {
+    const std::function<bool(Trial, std::size_t, int)> change = [&](const Trial& base, std::size_t first,
+                                                                    int changes) {
       if (changes == 0) {
         if (++trials > most_trials) return true;
         std::optional<Answer> found = tried(base);
         if (!found) return false;
         all_.push_back(found->results);
-        if (!answers_[world]) answers_[world] = std::move(found);
+        if (!answers_[world]) {
+          answers_[world] = std::move(found);
+          trials_[world] = base;
+        }
         return !to_the_end;
       }
       for (std::size_t i = first; i < all.size(); ++i)
@@ -218,6 +238,43 @@ class Search {
     // Once some extents fit, more changes would only say what else might.
     for (int changes = 1; changes <= 3 && !answers_[world]; ++changes)
       if (change(usual(world), 0, changes)) return;
+  }
+
+  /// What else fits near an answer that a search found: each unknown alone, those that are equal there
+  /// together, and all together. Results that differ then are not known.
+  void vary() {
+    std::size_t world = 0;
+    while (world < world_count && !answers_[world]) ++world;
+    if (world == world_count) return;
+    const Trial base = trials_[world];
+    const std::vector<Unknown> all = unknowns(world);
+    const auto add = [&](const Trial& trial) {
+      if (std::optional<Answer> found = tried(trial)) all_.push_back(std::move(found->results));
+    };
+    const auto value_in = [&](const Unknown& unknown) -> std::int64_t {
+      if (unknown.number != SIZE_MAX) return base.numbers[unknown.number];
+      const Shape& shape = base.shapes[unknown.input];
+      return unknown.axis < 0 || unknown.axis >= shape.rank() ? -1 : shape[unknown.axis];
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t option = 0; option < all[i].options(); ++option) {
+        Trial alone = base, equal = base, together = base;
+        put(alone, all[i], option);
+        add(alone);
+        if (all[i].axis < 0 || all.size() == 1) continue;
+        for (const Unknown& other : all) {
+          if (other.axis < 0) continue;
+          set_extent(together, other, all[i].values[option]);
+          if (value_in(other) == value_in(all[i])) set_extent(equal, other, all[i].values[option]);
+        }
+        add(equal);
+        if (i == 0) add(together);
+      }
+    }
+  }
+
+  static void set_extent(Trial& trial, const Unknown& unknown, std::int64_t extent) {
+    trial.shapes[unknown.input][unknown.axis] = extent;
   }
 
   /// The error of the usual extents, where unknown ones read None.
@@ -252,8 +309,9 @@ class Search {
     }
     for (const std::vector<OpenResult>& other : all_) {
       if (other.size() != results.size())
-        fail<InvalidArgumentError>(call_.op.name, ": has ", results.size(), " results or ", other.size(),
-                                   ", as an extent has it that is not known while the graph function is traced");
+        fail<InvalidArgumentError>(
+            call_.op.name, ": has ", results.size(), " results or ", other.size(),
+            ", as an extent has it that is not known while the graph function is traced");
       for (std::size_t i = 0; i < results.size(); ++i) {
         const TensorSpec &one = results[i].spec, &two = other[i].spec;
         UnknownShape& unknown = inferred.unknown[i];
@@ -273,7 +331,8 @@ class Search {
       if (shape && !sample) sample = &*shape;
     // What is unknown differs between the worlds, although they may have found the same.
     const auto agree = [&](const auto& property) {
-      return std::ranges::all_of(worlds, [&](const auto& shape) { return !shape || property(*shape) == property(*sample); });
+      return std::ranges::all_of(
+          worlds, [&](const auto& shape) { return !shape || property(*shape) == property(*sample); });
     };
     const UnknownShape unknown = inferred.unknown[result];
     if (unknown.rank) {
@@ -295,6 +354,7 @@ class Search {
   std::vector<std::size_t> firsts_;
   std::vector<Attribute> attributes_;
   std::array<std::optional<Answer>, world_count> answers_;
+  std::array<Trial, world_count> trials_;     ///< that gave the answers
   std::vector<std::vector<OpenResult>> all_;  ///< that were found
   std::exception_ptr error_;                  ///< the first one
   bool searched_ = false;
@@ -303,7 +363,7 @@ class Search {
 }  // namespace
 
 std::int64_t number_in_world(std::size_t world) {
-  return extents[world];
+  return assumed_numbers[world];
 }
 
 Worlds new_worlds(const Shape& shape, UnknownShape unknown) {
@@ -321,7 +381,8 @@ Worlds new_worlds(const Shape& shape, UnknownShape unknown) {
   return worlds;
 }
 
-void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element, std::int64_t value) {
+void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element,
+                std::int64_t value) {
   Attribute& place = attributes[attribute];
   if (element >= 0)
     std::get<std::vector<std::int64_t>>(place)[static_cast<std::size_t>(element)] = value;

@@ -19,14 +19,17 @@ using Worlds = std::array<std::optional<Shape>, world_count>;
 /// The worlds of a tensor of which that is unknown: two extents that much divides, and 1. Where the rank is
 /// unknown, each world has another.
 Worlds new_worlds(const Shape& shape, UnknownShape unknown);
-/// What an extent or number that is not known is in a world.
+/// What a number that only a run knows is taken to be in a world.
 std::int64_t number_in_world(std::size_t world);
 
 /// A number of an attribute that is known only when the graph runs.
 struct OpenNumber {
   std::size_t attribute = 0;
-  std::int32_t element = -1;                                     ///< of a list; -1: the attribute is a number
+  std::int32_t element = -1;                                    ///< of a list; -1: the attribute is a number
   std::array<std::optional<std::int64_t>, world_count> values;  ///< in each world, where that follows
+  /// Instead of `element` and `values`: the whole attribute.
+  bool is_whole = false;
+  std::array<std::optional<std::vector<std::int64_t>>, world_count> lists;
   bool assumed = false;  ///< `values` do not follow from shapes alone
 };
 
@@ -49,6 +52,7 @@ struct Inferred {
 Inferred infer(const OpenCall& call);
 
 /// With the number in its place. A real attribute gets it as a double.
-void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element, std::int64_t value);
+void set_number(std::vector<Attribute>& attributes, std::size_t attribute, std::int32_t element,
+                std::int64_t value);
 
 }  // namespace tapedeck::graph

@@ -61,7 +61,8 @@ ValueSpec GraphTracer::spec_of(Value value) const {
 }
 
 /// A tensor of the value's shape, for an op that reads nothing else; nothing where it is not known.
-std::optional<Tensor> GraphTracer::shape_known(const OpDef& op, Value value, const Evaluation& evaluation) const {
+std::optional<Tensor> GraphTracer::shape_known(const OpDef& op, Value value,
+                                               const Evaluation& evaluation) const {
   const ValueSpec spec = spec_of(value);
   if (!spec.unknown || (op.name == "rank" && !spec.unknown.rank)) return of_shape({spec.dtype, spec.shape});
   if (!evaluation.world) return std::nullopt;
@@ -94,7 +95,8 @@ std::optional<Tensor> GraphTracer::evaluated(Value value, Evaluation& evaluation
   if (evaluation.now && node.kind == NodeKind::read) return node.variable->peek();
   std::optional<Tensor> found;
   if (node.kind == NodeKind::op && !node.op->updates && node.draw_of < 0 && evaluation.depth < deepest &&
-      (evaluation.now || !(node.draws || bytes_of_results(node) > most_bytes || ++evaluation.nodes > most_nodes)))
+      (evaluation.now ||
+       !(node.draws || bytes_of_results(node) > most_bytes || ++evaluation.nodes > most_nodes)))
     found = evaluated_op(value, evaluation);
   if (!found) found = assumed_value(value, evaluation);
   if (found) evaluation.known[value] = *found;
@@ -130,7 +132,8 @@ std::optional<Tensor> GraphTracer::evaluated_op(Value value, Evaluation& evaluat
   return results[static_cast<std::size_t>(value.result)];
 }
 
-std::optional<Tensor> GraphTracer::value_in_world(const Tensor& tensor, std::size_t world, bool& assumed) const {
+std::optional<Tensor> GraphTracer::value_in_world(const Tensor& tensor, std::size_t world,
+                                                  bool& assumed) const {
   if (!tensor.is_symbolic()) return tensor;
   const TracerScope computing(nullptr);
   std::map<Value, Tensor> known;

@@ -18,7 +18,8 @@ struct Marked {
 };
 thread_local std::vector<Marked> marked;
 
-// Marks are numbers that no program passes, and doubles have exactly. Below them are the counters of traced draws.
+// Marks are numbers that no program passes, and doubles have exactly. Below them are the counters of traced
+// draws.
 constexpr std::int64_t first_mark = -(std::int64_t{1} << 62), mark_step = 4096;
 
 std::optional<std::size_t> mark_of(std::int64_t number) {
@@ -56,8 +57,16 @@ std::optional<std::int64_t> element_of(const std::optional<Tensor>& tensor, std:
                                         : values.data<std::int64_t>()[index];
 }
 
+std::optional<std::vector<std::int64_t>> list_of(const std::optional<Tensor>& tensor) {
+  if (!tensor || tensor->rank() != 1) return std::nullopt;
+  std::vector<std::int64_t> list;
+  for (std::int64_t i = 0; i < tensor->count(); ++i) list.push_back(*element_of(tensor, i));
+  return list;
+}
+
 /// Nothing is known of the results of a call that no sample fits, but how many there are and their dtype.
-std::optional<Inferred> unknown_result(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+std::optional<Inferred> unknown_result(const OpDef& op, std::span<const Tensor> inputs,
+                                       const Attributes& attributes) {
   if (op.returns_list || op.results.fields.size() > 1) return std::nullopt;
   std::optional<DType> dtype;
   for (std::size_t i = 0; i < attributes.size(); ++i)
@@ -79,10 +88,29 @@ std::optional<Inferred> unknown_result(const OpDef& op, std::span<const Tensor> 
 
 }  // namespace
 
+namespace {
+
+/// The list of all elements; where the graph becomes part of one that is being traced, its mark.
+std::vector<std::int64_t> whole_list(const Node& node, const Tensor& input) {
+  std::optional<Tensor> value = input;
+  auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
+  if (input.is_symbolic()) value = tracer ? tracer->known_value(input) : std::nullopt;
+  if (const auto list = list_of(value)) return *list;
+  if (input.is_symbolic() && tracer) return {tracer->late_number(input, -1)};
+  fail<InvalidArgumentError>(node.op->name, ": a list of numbers comes from a tensor of shape ",
+                             shape_text(input), "; needs one axis");
+}
+
+}  // namespace
+
 void fill_late_numbers(const Node& node, std::span<const Tensor> inputs, std::vector<Attribute>& attributes) {
   for (const LateNumber& late : node.late) {
     const Tensor& input = inputs[static_cast<std::size_t>(late.input)];
     const auto attribute = static_cast<std::size_t>(late.attribute);
+    if (late.index < 0) {
+      attributes[attribute] = whole_list(node, input);
+      continue;
+    }
     std::optional<std::int64_t> number;
     if (input.is_symbolic()) {  // this graph becomes part of one that is being traced
       auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
@@ -98,12 +126,17 @@ void fill_late_numbers(const Node& node, std::span<const Tensor> inputs, std::ve
   }
 }
 
+void GraphTracer::forget_marks() {
+  marked.clear();
+}
+
 std::int64_t GraphTracer::late_number(const Tensor& tensor, std::int64_t index) {
   marked.push_back({tensor, index});
   return first_mark + mark_step * static_cast<std::int64_t>(marked.size());
 }
 
-bool GraphTracer::is_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) const {
+bool GraphTracer::is_open(const OpDef& op, std::span<const Tensor> inputs,
+                          const Attributes& attributes) const {
   if (guessing_) return false;
   if (op.shape_of_values) return true;
   for (const Tensor& input : inputs)
@@ -124,11 +157,19 @@ std::vector<OpenNumber> GraphTracer::open_numbers(const OpDef&, const Attributes
       std::size_t input = operands;
       while (input < inputs.size() && inputs[input].id() != number.tensor.id()) ++input;
       if (input == inputs.size()) inputs.push_back(number.tensor);
-      node.late.push_back({static_cast<std::int32_t>(i), element, static_cast<std::int32_t>(input), number.index});
-      OpenNumber open{i, element, {}, false};
+      node.late.push_back(
+          {static_cast<std::int32_t>(i), element, static_cast<std::int32_t>(input), number.index});
+      OpenNumber open;
+      open.attribute = i;
+      open.element = element;
+      open.is_whole = number.index < 0;
       for (std::size_t world = 0; world < world_count; ++world) {
-        open.values[world] = element_of(value_in_world(number.tensor, world, open.assumed), number.index);
-        open.assumed = open.assumed || !open.values[world];
+        const std::optional<Tensor> value = value_in_world(number.tensor, world, open.assumed);
+        if (open.is_whole)
+          open.lists[world] = list_of(value);
+        else
+          open.values[world] = element_of(value, number.index);
+        open.assumed = open.assumed || !(open.values[world] || open.lists[world]);
       }
       numbers.push_back(std::move(open));
     });
@@ -153,7 +194,8 @@ Tensors GraphTracer::call_open(const OpDef& op, std::span<const Tensor> inputs, 
   try {
     inferred = infer(call);
   } catch (const InvalidArgumentError&) {
-    const bool assumed = std::ranges::any_of(call.numbers, [](const OpenNumber& each) { return each.assumed; });
+    const bool assumed =
+        std::ranges::any_of(call.numbers, [](const OpenNumber& each) { return each.assumed; });
     if (!assumed || !unknown) throw;
     inferred = std::move(*unknown);
   }
@@ -240,7 +282,8 @@ std::vector<bool> GraphTracer::reached_sources(const Tape::GradientCall& call) {
   }
   // A variable that was read before the tape began is known by that value.
   for (const auto& [id, value] : variables_)
-    if (const auto found = values_.find(value.id()); found != values_.end() && reached.contains(found->second))
+    if (const auto found = values_.find(value.id());
+        found != values_.end() && reached.contains(found->second))
       variables.insert(id);
   std::vector<bool> all;
   for (const Tape::Source& source : call.sources)

@@ -63,8 +63,9 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
     slots_ += node.results.size();
   }
   for (const Node& node : graph_.nodes)
-    careful_.push_back(!node.unknown.empty() || !node.late.empty() ||
-                       std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
+    careful_.push_back(
+        !node.unknown.empty() || !node.late.empty() ||
+        std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
   const auto slot_of = [&](Value value) {
     return first_slots_[static_cast<std::size_t>(value.node)] + static_cast<std::size_t>(value.result);
   };
@@ -119,7 +120,8 @@ void Executable::check_results(std::size_t number, std::span<const Tensor> resul
     const Value value{static_cast<std::int32_t>(number), static_cast<std::int32_t>(i)};
     const std::string what = !node.name.empty() ? node.name : node.op ? node.op->name : graph_.name;
     fail<InvalidArgumentError>(what, ": a result is ", to_string(spec_of(results[i])),
-                               " in this run, which the traced function has as ", to_string(graph_.value_spec(value)));
+                               " in this run, which the traced function has as ",
+                               to_string(graph_.value_spec(value)));
   }
 }
 
@@ -257,10 +259,14 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   };
   const std::span<const Tensor> of_condition = inputs.subspan(count, first_of_body - count);
   const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
-  if (current_tracer())  // this graph becomes part of one that is being traced
+  if (current_tracer()) {  // this graph becomes part of one that is being traced
+    std::vector<Invariant> invariants;
+    for (std::size_t i = 0; i < count; ++i)
+      invariants.emplace_back(body.graph().value_spec({static_cast<std::int32_t>(i), 0}));
     return loop(
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
-        [&](std::span<const Tensor> values) { return call(body, values, of_body); });
+        [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
+  }
   while (call(condition, variables, of_condition)[0].item() != 0) {
     check_interrupt();
     variables = call(body, variables, of_body);

@@ -38,8 +38,8 @@ class Executable {
 
   Graph graph_;
   std::vector<std::vector<std::shared_ptr<const Executable>>> nested_;  ///< of each node: its graphs
-  std::vector<bool> careful_;            ///< of each node: whether shapes are unknown that it reads or gives
-  std::vector<std::size_t> first_slots_;                ///< of each node's results, in the list of all values
+  std::vector<bool> careful_;             ///< of each node: whether shapes are unknown that it reads or gives
+  std::vector<std::size_t> first_slots_;  ///< of each node's results, in the list of all values
   std::vector<std::vector<std::size_t>> last_read_by_;  ///< slots to be emptied behind each node
   std::size_t slots_ = 0;
 };

@@ -55,7 +55,10 @@ std::uint64_t next_number() {
 
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around), number_(next_number()) {
   graph_.name = std::move(name);
-  if (around) locate_ = around->locate_;
+  if (around)
+    locate_ = around->locate_;
+  else
+    forget_marks();
 }
 
 std::uint32_t GraphTracer::location() const {
@@ -316,11 +319,12 @@ Tensors GraphTracer::gradient(const Tape::GradientCall& call, const std::functio
 }
 
 /// The tape is played here to see which gradients there are and of which shapes. What that added to the graph
-/// goes again: each run plays the tape anew. Samples of unknown shapes may not fit each other in VJPs: then the
-/// graph alone says which gradients there are.
+/// goes again: each run plays the tape anew. Samples of unknown shapes may not fit each other in VJPs: then
+/// the graph alone says which gradients there are.
 Tensors GraphTracer::tried_gradients(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
   const std::size_t first = graph_.nodes.size(), first_capture = captures_.size();
-  const bool is_open = open_up_to_ > tapes_[static_cast<std::size_t>(tape_of(call.tape, "gradient"))].first_node;
+  const bool is_open =
+      open_up_to_ > tapes_[static_cast<std::size_t>(tape_of(call.tape, "gradient"))].first_node;
   guessing_ = true;
   Tensors gradients;
   std::exception_ptr error;
@@ -345,7 +349,8 @@ Tensors GraphTracer::tried_gradients(const Tape::GradientCall& call, const std::
       const Tape::Source& source = call.sources[i];
       const bool wanted = reached[i] || call.unconnected == Unconnected::zero;
       const Tensor value = source.variable ? variables_value(*source.variable) : source.tensor;
-      gradients.push_back(wanted ? symbolic_tensor(value.dtype(), value.shape(), unknown_of(value)) : Tensor());
+      gradients.push_back(wanted ? symbolic_tensor(value.dtype(), value.shape(), unknown_of(value))
+                                 : Tensor());
       if (!source.variable) read.push_back(value);
       if (wanted) given.push_back(gradients.back());
     }
@@ -364,7 +369,8 @@ void GraphTracer::give_source_shapes(const Tape::GradientCall& call, std::span<c
   };
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Tape::Source& source = call.sources[i];
-    const ValueSpec spec = source.variable ? spec_of_variable(*source.variable) : graph::spec_of(source.tensor);
+    const ValueSpec spec =
+        source.variable ? spec_of_variable(*source.variable) : graph::spec_of(source.tensor);
     follow(gradients[i], spec.shape, spec.unknown);
     if (!call.rows) continue;
     const Tape::RowGradient& rows = (*call.rows)[i];

@@ -60,7 +60,8 @@ class GraphTracer final : public TapeTracer {
   /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument.
   std::optional<Tensor> computed_now(const Tensor& tensor);
   /// What is passed as a number of an attribute where only a run knows it: a number that tells is_open() of
-  /// it. It is the element at `index` of the tensor, and goes to the next call of an op.
+  /// it. It is the element at `index` of the tensor, and goes to the next call of an op. Index -1, alone in a
+  /// list: the list of all elements, of which not even the number need be known.
   std::int64_t late_number(const Tensor& tensor, std::int64_t index);
   /// From now on the tensor has what of this shape is known, too; each run checks it. Throws
   /// InvalidArgumentError where that cannot be.
@@ -86,6 +87,7 @@ class GraphTracer final : public TapeTracer {
   Value constant_of(const Tensor& tensor);
   Value captured(const Tensor& tensor, std::string_view what);
   bool knows(const Tensor& tensor) const;
+  static void forget_marks();  ///< of calls that failed before they were made
   std::int32_t draw_of(const OpContext& context);
   struct Evaluation;
   ValueSpec spec_of(Value value) const;
@@ -93,7 +95,8 @@ class GraphTracer final : public TapeTracer {
   Worlds worlds_of(Value value) const;
   /// What known_value gives, in a world. `assumed` becomes true where numbers had to be assumed for it.
   std::optional<Tensor> value_in_world(const Tensor& tensor, std::size_t world, bool& assumed) const;
-  std::vector<OpenNumber> open_numbers(const OpDef& op, const Attributes& attributes, Node& node, Tensors& inputs) const;
+  std::vector<OpenNumber> open_numbers(const OpDef& op, const Attributes& attributes, Node& node,
+                                       Tensors& inputs) const;
   std::vector<bool> reached_sources(const Tape::GradientCall& call);
   std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
   std::optional<Tensor> evaluated_op(Value value, Evaluation& evaluation) const;
@@ -122,7 +125,7 @@ class GraphTracer final : public TapeTracer {
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
   std::map<Value, Worlds> worlds_;                       ///< of values whose shape is not known
   std::size_t open_up_to_ = 0;  ///< behind the last node of which something was unknown
-  std::vector<Node> captures_;                           ///< parameters to come behind the arguments
+  std::vector<Node> captures_;  ///< parameters to come behind the arguments
   struct OwnTape {
     std::uint64_t id = 0;
     std::size_t first_node = 0;

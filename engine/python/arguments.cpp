@@ -46,17 +46,28 @@ bool is_one_integer(PyObject* value) {
   return PyIndex_Check(value);
 }
 
-/// What goes to an op in place of a number that is known only when the graph runs.
-std::optional<std::int64_t> late_integer(PyObject* value, std::int64_t index = 0) {
-  if (!is_tensor_like(value) || !is_tracing()) [[likely]]
-    return std::nullopt;
+bool may_have_one_axis(PyObject* value) {
   const Tensor tensor = tensor_like(value);
-  if (!tensor.is_symbolic() || has_known_value(tensor)) return std::nullopt;
-  return late_number(tensor, index);
+  return tensor.rank() == 1 || unknown_of(tensor).rank;
+}
+
+/// Whether it is a tensor of integers that are known only when the graph runs that this thread traces.
+bool is_late(PyObject* value) {
+  if (!is_tensor_like(value) || !is_tracing()) [[likely]]
+    return false;
+  const Tensor tensor = tensor_like(value);
+  return tensor.is_symbolic() && (tensor.dtype() == DType::int32 || tensor.dtype() == DType::int64) &&
+         !has_known_value(tensor);
+}
+
+/// What goes to an op in place of such a number.
+std::optional<std::int64_t> late_integer(PyObject* value) {
+  return is_late(value) ? late_number(tensor_like(value), 0) : std::nullopt;
 }
 
 std::int64_t to_integer(PyObject* given, const Where& where) {
-  if (const auto late = is_one_integer(given) ? late_integer(given) : std::nullopt) return *late;
+  if (is_late(given) && is_one_integer(given))
+    if (const auto late = late_integer(given)) return *late;
   const py::object held = with_value(given, where);
   PyObject* value = held.ptr();
   const py::object index =
@@ -72,21 +83,23 @@ std::int64_t to_integer(PyObject* given, const Where& where) {
   return number;
 }
 
-/// The same of a list, whose length must be known.
+/// The same of a list.
 std::vector<std::int64_t> late_integers(const Tensor& tensor, const Where& where) {
-  const UnknownShape unknown = unknown_of(tensor);
-  if (unknown)
-    refuse<InvalidArgumentError>(where, "a tensor of shape ", shape_text(tensor),
-                                 " has an unknown number of elements while a function is traced; set_shape says it");
+  const auto number_at = [&](std::int64_t index) {
+    const auto late = late_number(tensor, index);
+    if (!late) readable(tensor, reader_of(where).c_str());  // throws: its trace has ended
+    return late.value_or(0);
+  };
+  if (unknown_of(tensor)) return {number_at(-1)};
   std::vector<std::int64_t> numbers;
-  for (std::int64_t i = 0; i < tensor.count(); ++i) numbers.push_back(*late_number(tensor, i));
+  for (std::int64_t i = 0; i < tensor.count(); ++i) numbers.push_back(number_at(i));
   return numbers;
 }
 
 std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
   if (is_one_integer(value)) return {to_integer(value, where)};
-  if (is_tensor_like(value) && is_integer(tensor_like(value).dtype()) && tensor_like(value).rank() == 1) {
-    if (late_integer(value)) return late_integers(tensor_like(value), where);
+  if (is_tensor_like(value) && is_integer(tensor_like(value).dtype()) && may_have_one_axis(value)) {
+    if (is_late(value)) return late_integers(tensor_like(value), where);
     const Tensor given = readable(tensor_like(value), reader_of(where).c_str());
     const Tensor tensor = widened(given.on_host()).make_contiguous();  // no op for each element
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(tensor.count()));
@@ -116,7 +129,8 @@ bool is_whole_number(PyObject* value) {
 
 // An integer stays one, so that an op can tell range(3) from range(3.).
 Attribute to_real(PyObject* given, const Where& where) {
-  if (const auto late = is_one_integer(given) ? late_integer(given) : std::nullopt) return *late;
+  if (is_late(given) && is_one_integer(given))
+    if (const auto late = late_integer(given)) return *late;
   const py::object held = with_value(given, where);
   PyObject* value = held.ptr();
   if (PyBool_Check(value)) return value == Py_True;

@@ -163,7 +163,8 @@ void Variable::check_replacement(const Tensor& value, const Tensor& before) cons
   const bool keeps = !body_->open || before;
   const Shape& kept = before ? before.shape() : body_->shape;
   if (const UnknownShape unknown = unknown_of(value)) {  // each run checks it
-    if (!keeps || is_compatible(value.shape(), unknown, kept, before ? unknown_of(before) : UnknownShape{})) return;
+    if (!keeps || is_compatible(value.shape(), unknown, kept, before ? unknown_of(before) : UnknownShape{}))
+      return;
   } else if (before && unknown_of(before)) {
     if (is_compatible(value.shape(), {}, kept, unknown_of(before))) return;
   }

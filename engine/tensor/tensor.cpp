@@ -12,6 +12,7 @@
 #include "engine/tensor/strided_copy.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/symbolic_error.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck {
 namespace {
@@ -220,7 +221,7 @@ Tensor Tensor::on_host() const {
   if (on_cpu()) return *this;
   if (is_symbolic())
     fail<SymbolicValueError>(
-        "a ", dtype_name(dtype()), " tensor of shape ", to_string(shape()),
+        "a ", dtype_name(dtype()), " tensor of shape ", shape_text(*this),
         " has no value yet: it belongs to a graph function that is being traced, and gets one each "
         "time the function runs");
   std::int64_t lowest = offset(), end = offset();

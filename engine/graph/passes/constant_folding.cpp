@@ -17,8 +17,8 @@ std::size_t bytes_of(const TensorSpecs& specs) {
 }
 
 bool is_foldable(const Graph& graph, const Node& node) {
-  if (node.kind != NodeKind::op || node.draws || node.op->updates || node.device || node.results.size() != 1 ||
-      !node.late.empty() || !node.unknown.empty())
+  if (node.kind != NodeKind::op || node.draws || node.op->updates || node.device ||
+      node.results.size() != 1 || !node.late.empty() || !node.unknown.empty())
     return false;
   std::size_t read = 0;
   for (const Value input : node.inputs) {

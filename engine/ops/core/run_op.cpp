@@ -188,9 +188,7 @@ Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attribut
     });
   } else {
     const TensorSpecs specs = announce(op, inputs, attributes);
-    outputs = naming_the_op(op, [&] {
-      return thread.tracer->call({op, inputs, attributes, specs, {}});
-    });
+    outputs = naming_the_op(op, [&] { return thread.tracer->call({op, inputs, attributes, specs, {}}); });
   }
   detail::CallKeeper* tapes = op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
   if (tapes && tapes->keeper_of(inputs) != 0) tapes->keep({op, inputs, attributes, outputs, 0});

@@ -15,7 +15,8 @@ class Tracer {
   virtual Tensors call(const OpContext& context) = 0;
   /// Whether the shape rule cannot be asked: shapes of inputs or numbers of attributes are known only when
   /// the graph runs.
-  virtual bool is_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) const = 0;
+  virtual bool is_open(const OpDef& op, std::span<const Tensor> inputs,
+                       const Attributes& attributes) const = 0;
   /// Such a call: checks it as far as it is known. `sample` gets attributes of which all is known.
   virtual Tensors call_open(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes,
                             Attributes& sample) = 0;

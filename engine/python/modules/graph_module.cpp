@@ -111,12 +111,14 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
 // ---- a graph as Python's data
 
 py::tuple spec_object(const graph::ValueSpec& spec) {
-  return py::make_tuple(checked(dtype_object(spec.dtype)), checked(open_shape_object(spec.shape, spec.unknown)));
+  return py::make_tuple(checked(dtype_object(spec.dtype)),
+                        checked(open_shape_object(spec.shape, spec.unknown)));
 }
 
 py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
   py::list list;
-  for (std::size_t i = first; i < first + count; ++i) list.append(spec_object(graph.value_spec({static_cast<std::int32_t>(i), 0})));
+  for (std::size_t i = first; i < first + count; ++i)
+    list.append(spec_object(graph.value_spec({static_cast<std::int32_t>(i), 0})));
   return list;
 }
 

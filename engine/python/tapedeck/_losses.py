@@ -6,6 +6,7 @@ losses and on each 1 or their extent. Errors: InvalidArgumentError (a ValueError
 """
 from tapedeck import _engine
 from tapedeck._core.composites import op as _op, tensor as _tensor
+from tapedeck._core.extents import as_dtype_of, count as number_of_elements, extent, extents
 from tapedeck._core.public import public
 from tapedeck.keras.losses.weighting import floating as _floating, in_dtype as _in_dtype
 
@@ -67,7 +68,7 @@ def _weights(function, weights, values):
         raise _engine.InvalidArgumentError(f"{function}: weights must not be None")
     weights = _in_dtype(weights, values.dtype)
     if weights.shape and (len(weights.shape) != len(values.shape)
-                          or any(extent not in (1, own) for extent, own in zip(weights.shape, values.shape))):
+                          or any(None not in (given, own) and given not in (1, own) for given, own in zip(weights.shape, values.shape))):
         raise _engine.InvalidArgumentError(
             f"{function}: weights can not be broadcast to values. values.shape={tuple(values.shape)}. "
             f"weights.shape={tuple(weights.shape)}. Needs one number, or as many axes, and on each 1 or the same extent")
@@ -80,7 +81,7 @@ def _is_one(weights):
 
 def _present(values, weights):
     """1 where the weight is not 0, else 0, of the values' shape."""
-    return _op("broadcast_to")(_op("cast")(_op("not_equal")(weights, 0), values.dtype), values.shape)
+    return _op("broadcast_to")(_op("cast")(_op("not_equal")(weights, 0), values.dtype), extents(values))
 
 
 def _reduced(function, losses, weights, reduction):
@@ -100,9 +101,9 @@ def _reduced(function, losses, weights, reduction):
     if reduction == Reduction.SUM:
         return total
     if reduction == Reduction.SUM_OVER_BATCH_SIZE:
-        count = _tensor(float(losses.shape.num_elements()), losses.dtype)
+        count = _in_dtype(number_of_elements(losses), losses.dtype)
     elif reduction == Reduction.MEAN:
-        count = _op("reduce_sum")(_op("broadcast_to")(weights, losses.shape))
+        count = _op("reduce_sum")(_op("broadcast_to")(weights, extents(losses)))
     else:
         count = _op("reduce_sum")(_present(losses, weights))
     return _op("divide_no_nan")(total, count)
@@ -243,7 +244,7 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
     with _Scope(scope, "softmax_cross_entropy_loss"):
         labels, logits = _pair("softmax_cross_entropy", onehot_labels, logits, "onehot_labels", "logits")
         if label_smoothing > 0 and labels.ndim:  # the op says what is wrong with a scalar
-            labels = labels * (1 - label_smoothing) + label_smoothing / labels.shape[-1]
+            labels = labels * (1 - label_smoothing) + label_smoothing / as_dtype_of(labels, extent(labels, -1))
         losses = _op("softmax_cross_entropy_with_logits")(_op("stop_gradient")(labels), logits)
         return _reduced("softmax_cross_entropy", losses, weights, reduction)
 

@@ -6,6 +6,7 @@ from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import flag, integer, integers, number, one_integer, one_of
 from tapedeck._core.composites import op, require_callable, require_memory, tensor
+from tapedeck._core.extents import extent, extents
 from tapedeck._core.public import public
 
 
@@ -19,12 +20,23 @@ def _extents(function, fft_length, axes):
 def _sized(x, axis, extent):
     """The beginning of an axis, or the axis with zeros after it."""
     own = x.shape[axis]
+    if own is None and extent is None:
+        return x
+    if own is None or not isinstance(extent, int):
+        return _sized_when_run(x, axis % x.ndim, extent)
     if own > extent:
-        return op("slice")(x, [0] * x.ndim, [extent if i == axis % x.ndim else n for i, n in enumerate(x.shape)])
+        return op("slice")(x, [0] * x.ndim, [extent if i == axis % x.ndim else n for i, n in enumerate(extents(x))])
     if own < extent:
         paddings = [[0, extent - own if i == axis % x.ndim else 0] for i in range(x.ndim)]
         return op("pad")(x, [each for pair in paddings for each in pair], "CONSTANT", 0)
     return x
+
+
+def _sized_when_run(x, axis, length):
+    """The same where one of the extents is known when the graph runs."""
+    missing = op("maximum")(length - extent(x, axis), 0)
+    longer = op("pad")(x, [missing if place == 2 * axis + 1 else 0 for place in range(2 * x.ndim)], "CONSTANT", 0)
+    return op("slice")(longer, [0] * x.ndim, [length if i == axis else n for i, n in enumerate(extents(x))])
 
 
 def _fitting(function, x, axes):
@@ -37,13 +49,13 @@ def _real_transform(function, input, fft_length, axes):
     x = _fitting(function, tensor(input), axes)
     if x.dtype not in (dtypes.float32, dtypes.float64):
         raise _engine.TypeMismatchError(f"{function}: input is {x.dtype.name}; needs float32 or float64")
-    extents = list(x.shape[-axes:]) if fft_length is None else _extents(function, fft_length, axes)
-    for axis, extent in zip(range(-axes, 0), extents):
-        x = _sized(x, axis, extent)
-    if axes == 1 and extents[0]:
+    if fft_length is not None:
+        for axis, length in zip(range(-axes, 0), _extents(function, fft_length, axes)):
+            x = _sized(x, axis, length)
+    if axes == 1 and x.shape[-1] != 0:
         return op("rfft")(x)
     y = op("fft")(op("complex")(x, op("zeros_like")(x)), axes, False)
-    return _sized(y, -1, extents[-1] // 2 + 1)
+    return _sized(y, -1, extent(x, -1) // 2 + 1)
 
 
 def _outer_inverse(x, axes):
@@ -60,15 +72,15 @@ def _inverse_real_transform(function, input, fft_length, axes):
     x = _fitting(function, tensor(input), axes)
     if not x.dtype.is_complex:
         raise _engine.TypeMismatchError(f"{function}: input is {x.dtype.name}; needs complex64 or complex128")
-    own = [*x.shape[-axes:-1], 2 * (x.shape[-1] - 1)]
-    extents = own if fft_length is None else _extents(function, fft_length, axes)
-    for axis, extent in zip(range(-axes, 0), [*extents[:-1], extents[-1] // 2 + 1]):
-        x = _sized(x, axis, extent)
+    own = extents(x)[-axes:]
+    lengths = [*own[:-1], 2 * (own[-1] - 1)] if fft_length is None else _extents(function, fft_length, axes)
+    for axis, length in zip(range(-axes, 0), [*lengths[:-1], lengths[-1] // 2 + 1]):
+        x = x if fft_length is None else _sized(x, axis, length)
     x = _outer_inverse(x, axes - 1)
-    mirrored = (extents[-1] - 1) // 2  # the others are the conjugates of those that are there
-    rest = op("slice")(x, [0] * (x.ndim - 1) + [1], [*x.shape[:-1], mirrored])
+    mirrored = (lengths[-1] - 1) // 2  # the others are the conjugates of those that are there
+    rest = op("slice")(x, [0] * (x.ndim - 1) + [1], [*extents(x)[:-1], mirrored])
     whole = op("concat")([x, op("reverse")(op("conj")(rest), [-1])], -1)
-    return op("real")(op("fft")(_sized(whole, -1, extents[-1]), 1, True))
+    return op("real")(op("fft")(_sized(whole, -1, lengths[-1]), 1, True))
 
 
 def _define(axes):
@@ -117,7 +129,7 @@ def _shifted(x, axes, direction):
     for axis in axes:
         if not -x.ndim <= axis < x.ndim:
             raise InvalidArgumentError(f"axes: {axis} is out of range for shape {tuple(x.shape)}")
-    halves = [x.shape[axis] // 2 if direction > 0 else -(x.shape[axis] // 2) for axis in axes]
+    halves = [extent(x, axis) // 2 if direction > 0 else -(extent(x, axis) // 2) for axis in axes]
     return op("roll")(x, halves, axes) if axes else x
 
 
@@ -207,16 +219,18 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     if not -signal.ndim <= axis < signal.ndim:
         raise InvalidArgumentError(f"frame: axis {axis} is out of range for shape {tuple(signal.shape)}")
     axis %= signal.ndim
-    extent = signal.shape[axis]
-    count = -(-extent // step) if pad_end else max(0, 1 + (extent - length) // step)
+    own = signal.shape[axis]
+    if own is None:
+        return _framed_when_run(signal, axis, length, step, pad_end, pad_value)
+    count = -(-own // step) if pad_end else max(0, 1 + (own - length) // step)
     if pad_end and count:
-        missing = max(0, (count - 1) * step + length - extent)
+        missing = max(0, (count - 1) * step + length - own)
         paddings = [[0, missing if i == axis else 0] for i in range(signal.ndim)]
         signal = op("pad")(signal, [each for pair in paddings for each in pair], "CONSTANT", pad_value)
     require_memory(f"frame: {count} pieces of {length} numbers", max(1, count) * length, dtypes.int64)
     if count and length % step == 0 and length // step <= 64:  # steps side by side, each moved as a whole
         blocks, pieces = count - 1 + length // step, []
-        before, behind = list(signal.shape[:axis]), list(signal.shape[axis + 1:])
+        before, behind = extents(signal)[:axis], extents(signal)[axis + 1:]
         used = op("slice")(signal, [0] * signal.ndim, [*before, blocks * step, *behind])
         rows = op("reshape")(used, [*before, blocks, step, *behind])
         for i in range(length // step):
@@ -224,6 +238,18 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         return op("concat")(pieces, axis + 1) if len(pieces) > 1 else pieces[0]
     places = np.arange(count)[:, None] * step + np.arange(length)
     return op("gather")(signal, places.astype(np.int64), axis=axis)
+
+
+def _framed_when_run(signal, axis, length, step, pad_end, pad_value):
+    """frame() of an axis whose extent is known when the graph runs."""
+    own = extent(signal, axis)
+    count = -(-own // step) if pad_end else op("maximum")(1 + (own - length) // step, 0)
+    if pad_end:
+        missing = op("maximum")((count - 1) * step + length - own, 0)
+        paddings = [missing if place == 2 * axis + 1 else 0 for place in range(2 * signal.ndim)]
+        signal = op("pad")(signal, paddings, "CONSTANT", pad_value)
+    places = op("expand_dims")(op("range")(0, count, 1, "int32"), 1) * step + tensor(np.arange(length), "int32")
+    return op("gather")(signal, places, axis=axis)
 
 
 @public("signal.overlap_and_add", in_errors=True)
@@ -340,13 +366,15 @@ def _cosine_transform(function, input, kind, n, axis, norm):
     if n is not None:
         x = _sized(x, -1, _extents(function, [n], 1)[0])
     count = x.shape[-1]
+    if count is None:
+        raise InvalidArgumentError(f"{function}: the last axis of {x.shape} must be known while a function is traced")
     if count < (2 if kind == 1 else 1):
         raise InvalidArgumentError(f"{function}: the last axis of {tuple(x.shape)} is too short")
     matrix = _cosines(kind, count)
     if norm:
         matrix = _orthogonal(kind, count, matrix)
     rows = op("reshape")(x, [-1, count])
-    return op("reshape")(op("matmul")(rows, op("cast")(tensor(matrix), x.dtype), transpose_b=True), x.shape)
+    return op("reshape")(op("matmul")(rows, op("cast")(tensor(matrix), x.dtype), transpose_b=True), extents(x))
 
 
 @public("signal.dct", in_errors=True)

@@ -88,7 +88,8 @@ void narrow_symbolic(const Tensor& tensor, PyObject* given) {
 
 std::optional<std::int64_t> late_number(const Tensor& tensor, std::int64_t index) {
   graph::GraphTracer* tracer = graph_tracer();
-  if (!tracer || (tensor.dtype() != DType::int32 && tensor.dtype() != DType::int64) || tracer->name_of(tensor).empty())
+  if (!tracer || (tensor.dtype() != DType::int32 && tensor.dtype() != DType::int64) ||
+      tracer->name_of(tensor).empty())
     return std::nullopt;
   return tracer->late_number(tensor, index);
 }

@@ -20,10 +20,11 @@ Tensor readable(const Tensor& tensor, const char* reader);
 
 /// A new TensorShape, with None where it is unknown.
 PyObject* open_shape_object(const Shape& shape, UnknownShape unknown);
-/// What a Python shape (a TensorShape, or what it is made of) says: a sample shape, and what is unknown of it.
+/// What a Python shape (a TensorShape, or what it is made of) says: a sample shape, and what is unknown of
+/// it.
 std::pair<Shape, UnknownShape> shape_given(PyObject* shape);
-/// Has the tensor's shape known as far as the Python shape says it. Throws InvalidArgumentError for a shape that it
-/// cannot have.
+/// Has the tensor's shape known as far as the Python shape says it. Throws InvalidArgumentError for a shape
+/// that it cannot have.
 void narrow_symbolic(const Tensor& tensor, PyObject* shape);
 /// A number that the tensor's element gives when the graph runs (GraphTracer::late_number). Nothing where the
 /// tensor has no integers, or belongs to no trace of this thread.

@@ -123,7 +123,8 @@ void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
   if (PyBool_Check(item) ||
       (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_ && tensor_like(item).rank() == 0))
     fail<TypeMismatchError>("index: a single bool is not an index; a mask has one bool for each element");
-  if (is_traced_index(item) && unknown_of(tensor).has(spec.axis)) return spec.add_integer(integer_of(item, "index"));
+  if (is_traced_index(item) && unknown_of(tensor).has(spec.axis))
+    return spec.add_integer(integer_of(item, "index"));
   if (is_traced_index(item)) {
     if (spec.gather_axis >= 0)
       fail<UnimplementedError>(
@@ -251,7 +252,8 @@ PyObject* subscript(PyObject* self, PyObject* index) {
 PyObject* item(PyObject* self, Py_ssize_t index) {
   return guarded([&] {
     const Tensor tensor = tensor_like(self);
-    if (tensor.rank() == 0 && !unknown_of(tensor)) fail<TypeMismatchError>("cannot index or iterate over a scalar tensor");
+    if (tensor.rank() == 0 && !unknown_of(tensor))
+      fail<TypeMismatchError>("cannot index or iterate over a scalar tensor");
     SliceSpec spec;
     spec.add_integer(checked_index(index, tensor, 0));
     return wrap(take(spec, tensor));
@@ -261,9 +263,10 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
 /// Of a symbolic tensor whose first extent is not known.
 void check_extent(const Tensor& tensor, const char* reader) {
   if (unknown_of(tensor).has(0) && (unknown_of(tensor).rank || tensor.rank() > 0))
-    fail<SymbolicValueError>(reader, " needs the first extent of a tensor of shape ", shape_text(tensor),
-                             ", which is known when the graph function runs that is being traced; tf.shape(x)[0] "
-                             "gives it to ops, a for loop of a converted function runs over it");
+    fail<SymbolicValueError>(
+        reader, " needs the first extent of a tensor of shape ", shape_text(tensor),
+        ", which is known when the graph function runs that is being traced; tf.shape(x)[0] "
+        "gives it to ops, a for loop of a converted function runs over it");
 }
 
 Py_ssize_t length(PyObject* self) {

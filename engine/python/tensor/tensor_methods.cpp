@@ -212,7 +212,8 @@ PyMethodDef tensor_methods[] = {
      "get_shape($self, /)\n--\n\nThe shape, as the property shape.\nReturns: TensorShape."},
     {"set_shape", set_shape, METH_O,
      "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it matches any extent. ValueError for "
-     "another one. In a function that is traced, an extent that was not known is from now on; each run checks "
+     "another one. In a function that is traced, an extent that was not known is from now on; each run "
+     "checks "
      "it.\nReturns: None."},
     {"ref", reference, METH_NOARGS,
      "ref($self, /)\n--\n\nA reference, for dicts and sets: equal where it is to the same object. deref() "

@@ -63,23 +63,24 @@ std::int64_t late_extent(const Tensor& x) {
   return dynamic_cast<GraphTracer&>(*current_tracer()).late_number(call("shape", {x}), 0);
 }
 
-/// The op's results, and the gradients of their sum with respect to its inputs, where they have any.
+/// The op's results, and the gradients of their sum with respect to its inputs.
 Tensors with_gradients(const OpDef& op, const Attributes& attributes, Inputs inputs) {
   if (!op.vjp) return run_op(op, inputs, attributes);
   Tape tape;
   tape.start();
   for (const Tensor& input : inputs) tape.watch(input);
   Tensors results = run_op(op, inputs, attributes);
-  const Tensors gradients = tape.gradient(results, inputs);
-  for (const Tensor& gradient : gradients)
-    if (gradient) results.push_back(gradient);
+  // Zeros where there is none: where VJPs cannot be tried on samples, the trace does not know that.
+  for (const Tensor& gradient : tape.gradient(results, inputs, {}, Unconnected::zero))
+    results.push_back(gradient);
   return results;
 }
 
 /// Each input behind itself along the first axis.
 Tensors doubled(Inputs inputs) {
   Tensors all;
-  for (const Tensor& x : inputs) all.push_back(x.rank() == 0 ? x : call("concat", {x, x}, {{"axis", std::int64_t{0}}}));
+  for (const Tensor& x : inputs)
+    all.push_back(x.rank() == 0 ? x : call("concat", {x, x}, {{"axis", std::int64_t{0}}}));
   return all;
 }
 
@@ -159,7 +160,8 @@ class TestGraphShapes : public QObject {
         }
       }
     }
-    QVERIFY2(comparison.wrong.empty(), ("\n" + comparison.wrong).c_str());
+    if (!comparison.wrong.empty()) qWarning("%s", comparison.wrong.c_str());
+    QVERIFY2(comparison.wrong.empty(), "see above");
     QVERIFY2(comparison.traced > 450, std::to_string(comparison.traced).c_str());
     QVERIFY2(comparison.compared > 1200, std::to_string(comparison.compared).c_str());
   }
@@ -172,21 +174,38 @@ class TestGraphShapes : public QObject {
              std::string("(None, 2)"));
     QCOMPARE(shape_of({open({any, any})}, [&](Inputs x) { return ops::matmul(x[0], weights); }),
              std::string("(None, 4)"));
-    QCOMPARE(shape_of({open({any, 4})}, [](Inputs x) { return reshaped(x[0], {-1, 8}); }), std::string("(None, 8)"));
-    QCOMPARE(shape_of({open({any, 4})}, [](Inputs x) { return reshaped(x[0], {-1, 3}); }), std::string("(None, 3)"));
+    QCOMPARE(shape_of({open({any, 4})},
+                      [](Inputs x) {
+                        return reshaped(x[0], {-1, 8});
+                      }),
+             std::string("(None, 8)"));
+    QCOMPARE(shape_of({open({any, 4})},
+                      [](Inputs x) {
+                        return reshaped(x[0], {-1, 3});
+                      }),
+             std::string("(None, 3)"));
     QCOMPARE(shape_of({open({any, 2}), open({any, 2})},
-                      [](Inputs x) { return call("concat", {x[0], x[1]}, {{"axis", std::int64_t{0}}}); }),
+                      [](Inputs x) {
+                        return call("concat", {x[0], x[1]}, {{"axis", std::int64_t{0}}});
+                      }),
              std::string("(None, 2)"));
     QCOMPARE(shape_of({open({any, 3})}, [](Inputs x) { return ops::reduce_sum(x[0]); }), std::string("()"));
-    QCOMPARE(shape_of({open({any, 3})},
-                      [](Inputs x) { return call("squeeze", {x[0]}); }), std::string("<unknown>"));
+    QCOMPARE(shape_of({open({any, 3})}, [](Inputs x) { return call("squeeze", {x[0]}); }),
+             std::string("<unknown>"));
   }
 
   void an_unknown_rank_stays_unknown_where_any_fits() {
     QCOMPARE(shape_of({open_rank()}, [](Inputs x) { return ops::exp(x[0]); }), std::string("<unknown>"));
     QCOMPARE(shape_of({open_rank()}, [](Inputs x) { return ops::reduce_sum(x[0]); }), std::string("()"));
-    QCOMPARE(shape_of({open_rank()}, [](Inputs x) { return reshaped(x[0], {-1, 2}); }), std::string("(None, 2)"));
-    QCOMPARE(shape_of({open_rank()}, [](Inputs x) { return ops::matmul(x[0], ops::zeros({3, 4})); }),
+    QCOMPARE(shape_of({open_rank()},
+                      [](Inputs x) {
+                        return reshaped(x[0], {-1, 2});
+                      }),
+             std::string("(None, 2)"));
+    QCOMPARE(shape_of({open_rank()},
+                      [](Inputs x) {
+                        return ops::matmul(x[0], ops::zeros({3, 4}));
+                      }),
              std::string("<unknown>"));
   }
 
@@ -198,7 +217,8 @@ class TestGraphShapes : public QObject {
     });
     QCOMPARE(to_string(graph.value_spec(graph.results[0])), std::string("float32 (None,)"));
     QCOMPARE(to_string(graph.value_spec(graph.results[1])), std::string("int32 (None,)"));
-    const Tensors found = Executable(graph)(Tensors{Tensor::from_values<float>(std::array{1.F, 2.F, 1.F}, {3})});
+    const Tensors found =
+        Executable(graph)(Tensors{Tensor::from_values<float>(std::array{1.F, 2.F, 1.F}, {3})});
     QCOMPARE(found[0].to_vector(), (std::vector<double>{1, 2}));
     QCOMPARE(found[1].to_vector(), (std::vector<double>{0, 1, 0}));
   }
@@ -210,7 +230,8 @@ class TestGraphShapes : public QObject {
     QCOMPARE(to_string(graph.value_spec(graph.results[0])), std::string("float32 (None, 6)"));
     QVERIFY2(graph.text().find("reshape(x0, shape=[%1[0], -1])") != std::string::npos, graph.text().c_str());
     for (const std::int64_t extent : {1, 4}) {
-      const Tensor result = Executable(run_passes(graph).back().passed.graph)(Tensors{ops::zeros({extent, 2, 3})})[0];
+      const Tensor result =
+          Executable(run_passes(graph).back().passed.graph)(Tensors{ops::zeros({extent, 2, 3})})[0];
       QCOMPARE(result.shape(), (Shape{extent, 6}));
     }
   }
@@ -221,20 +242,28 @@ class TestGraphShapes : public QObject {
       const Tensor other = call("tile", {ops::zeros({1})}, {{"multiples", std::vector{late_extent(x[1])}}});
       return Tensors{one, other};
     });
-    const Tensors found = Executable(run_passes(graph).back().passed.graph)(Tensors{ops::zeros({2}), ops::zeros({3})});
+    const Tensors found =
+        Executable(run_passes(graph).back().passed.graph)(Tensors{ops::zeros({2}), ops::zeros({3})});
     QCOMPARE(found[0].shape(), (Shape{2}));
     QCOMPARE(found[1].shape(), (Shape{3}));
   }
 
   void what_no_extent_allows_is_refused_while_tracing() {
     {
-      const std::string wrong = refusal([] { traced_of({open({any, 3})}, [](Inputs x) { return Tensors{ops::matmul(x[0], ops::zeros({4, 5}))}; }); }, "(None, 3)");
+      const std::string wrong = refusal(
+          [] {
+            traced_of({open({any, 3})}, [](Inputs x) {
+              return Tensors{ops::matmul(x[0], ops::zeros({4, 5}))};
+            });
+          },
+          "(None, 3)");
       QVERIFY2(wrong.empty(), wrong.c_str());
     }
   }
 
   void what_only_some_extents_allow_fails_when_it_runs() {
-    const Executable f(traced_of({open({any})}, [](Inputs x) { return Tensors{ops::add(x[0], ops::zeros({5}))}; }));
+    const Executable f(
+        traced_of({open({any})}, [](Inputs x) { return Tensors{ops::add(x[0], ops::zeros({5}))}; }));
     QCOMPARE(f(Tensors{ops::zeros({1})})[0].shape(), (Shape{5}));
     {
       const std::string wrong = refusal([&] { f(Tensors{ops::zeros({4})}); }, "add");
@@ -246,7 +275,11 @@ class TestGraphShapes : public QObject {
     const Executable f(traced_of({open({any, 2})}, [](Inputs x) { return Tensors{ops::exp(x[0])}; }));
     QCOMPARE(f(Tensors{ops::zeros({7, 2})})[0].shape(), (Shape{7, 2}));
     {
-      const std::string wrong = refusal([&] { f(Tensors{ops::zeros({7, 3})}); }, "x0 is float32 (7, 3); it was traced for float32 (None, 2)");
+      const std::string wrong = refusal(
+          [&] {
+            f(Tensors{ops::zeros({7, 3})});
+          },
+          "x0 is float32 (7, 3); it was traced for float32 (None, 2)");
       QVERIFY2(wrong.empty(), wrong.c_str());
     }
     {
@@ -263,7 +296,11 @@ class TestGraphShapes : public QObject {
     QCOMPARE(to_string(f.graph().value_spec(f.graph().results[0])), std::string("float32 (None, 3)"));
     QCOMPARE(f(Tensors{ops::zeros({2, 3})})[0].shape(), (Shape{2, 3}));
     {
-      const std::string wrong = refusal([&] { f(Tensors{ops::zeros({2, 4})}); }, "set_shape: a result is float32 (2, 4) in this run");
+      const std::string wrong = refusal(
+          [&] {
+            f(Tensors{ops::zeros({2, 4})});
+          },
+          "set_shape: a result is float32 (2, 4) in this run");
       QVERIFY2(wrong.empty(), wrong.c_str());
     }
   }
@@ -273,7 +310,8 @@ class TestGraphShapes : public QObject {
       Tape tape;
       tape.start();
       tape.watch(x[0]);
-      const Tensor y = ops::reduce_sum(ops::multiply(ops::add(x[0], Tensor::from_values<float>(std::array{1.F, 2.F}, {2})), x[0]));
+      const Tensor y = ops::reduce_sum(
+          ops::multiply(ops::add(x[0], Tensor::from_values<float>(std::array{1.F, 2.F}, {2})), x[0]));
       return tape.gradient(std::array{y}, std::array{x[0]});
     };
     const Graph graph = traced_of({open({any, any})}, sum_of_squares);
@@ -288,8 +326,13 @@ class TestGraphShapes : public QObject {
   void sides_of_different_shapes_agree_in_what_both_have() {
     const Graph graph = traced_of({open({any, 2}), open({}, DType::bool_)}, [](Inputs x) {
       return branch(
-          x[1], [&] { return Tensors{x[0], ops::zeros({3, 2}), ops::zeros({3})}; },
-          [&] { return Tensors{ops::zeros({4, 2}), ops::zeros({5, 2}), ops::zeros({})}; });
+          x[1],
+          [&] {
+            return Tensors{x[0], ops::zeros({3, 2}), ops::zeros({3})};
+          },
+          [&] {
+            return Tensors{ops::zeros({4, 2}), ops::zeros({5, 2}), ops::zeros({})};
+          });
     });
     QCOMPARE(to_string(graph.value_spec(graph.results[0])), std::string("float32 (None, 2)"));
     QCOMPARE(to_string(graph.value_spec(graph.results[1])), std::string("float32 (None, 2)"));
@@ -302,13 +345,21 @@ class TestGraphShapes : public QObject {
   void a_loops_variable_may_grow_where_its_invariant_says_so() {
     const auto grown = [](Inputs x, const std::vector<Invariant>& invariants) {
       return loop(
-          x, [](Inputs v) { return call("less", {call("size", {v[0]}), Tensor::scalar(20, DType::int32)}); },
-          [](Inputs v) { return Tensors{call("concat", {v[0], v[0]}, {{"axis", std::int64_t{0}}})}; }, invariants);
+          x,
+          [](Inputs v) {
+            return call("less", {call("size", {v[0]}), Tensor::scalar(20, DType::int32)});
+          },
+          [](Inputs v) {
+            return Tensors{call("concat", {v[0], v[0]}, {{"axis", std::int64_t{0}}})};
+          },
+          invariants);
     };
     const Executable f(traced_of({open({3})}, [&](Inputs x) { return grown(x, {open({any})}); }));
     QCOMPARE(f(Tensors{ops::zeros({3})})[0].shape(), (Shape{24}));
     {
-      const std::string wrong = refusal([&] { traced_of({open({3})}, [&](Inputs x) { return grown(x, {}); }); }, "loop variable 0 is float32 (3,), and body makes it float32 (6,)");
+      const std::string wrong =
+          refusal([&] { traced_of({open({3})}, [&](Inputs x) { return grown(x, {}); }); },
+                  "loop variable 0 is float32 (3,), and body makes it float32 (6,)");
       QVERIFY2(wrong.empty(), wrong.c_str());
     }
   }

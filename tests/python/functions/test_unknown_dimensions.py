@@ -1,4 +1,5 @@
 """Functions that are traced once for all extents."""
+import operator
 import unittest
 
 import numpy as np
@@ -27,8 +28,8 @@ class Shapes(GraphCase):
                 len(x)
             with self.assertRaisesRegex(TypeError, "needs the first extent"):
                 list(x)
-            with self.assertRaisesRegex(TypeError, r"int\(\) needs a value"):
-                int(tf.shape(x)[0])
+            with self.assertRaisesRegex(TypeError, "an index needs a value"):
+                operator.index(tf.shape(x)[0])
             with self.assertRaises(ValueError):
                 y.shape.as_list()
             with self.assertRaises(ValueError):
@@ -106,6 +107,25 @@ class Traces(GraphCase):
                          lambda x: tf.roll(x, n(x) - 1, 0), lambda x: tf.sequence_mask([1, 2], n(x)), lambda x: tf.reverse(x, [0])):
             self.check(function)
         self.check(lambda x: tf.random.stateless_normal([tf.shape(x)[0], 3], [1, 2]))
+
+    def test_numbers_may_be_arguments(self):
+        whole = tf.TensorSpec([], tf.int32)
+        x3, x5 = tf.constant(np.arange(6.).reshape(3, 2), tf.float32), tf.constant(np.arange(10.).reshape(5, 2), tf.float32)
+        for function, specs, calls in (
+                (lambda n: tf.zeros([n, 3]), [whole], [[4], [0]]), (lambda n: tf.range(n * 2), [whole], [[4], [0]]),
+                (lambda n: tf.reduce_sum(tf.reshape(tf.range(6), [2, 3]), axis=n), [whole], [[0], [1]]),
+                (lambda x, n: x[:n], [rows, whole], [[x3, 2], [x5, -1]]), (lambda x, n: x[n:, 0], [rows, whole], [[x3, 2], [x5, -1]]),
+                (lambda x, n: tf.reshape(x, [n, -1]), [rows, whole], [[x3, 2], [x5, 10]]),
+                (lambda n: tf.reshape(tf.zeros([n, 3]), [n * 3]), [whole], [[2], [10]]),
+                (tf.transpose, [rows, tf.TensorSpec([2], tf.int32)], [[x3, [0, 1]], [x5, [1, 0]]]),
+                (lambda x: tf.zeros(tf.shape(x)), [tf.TensorSpec(None)], [[x3], [x5[0]]]),
+                (lambda x, y: tf.reshape(x, tf.shape(y)), [tf.TensorSpec(None)] * 2, [[x3, tf.transpose(x3)], [x5, tf.reshape(x5, [-1])]]),
+                (lambda x: tf.reduce_sum(x * 2., axis=-1) + 1., [tf.TensorSpec(None)], [[x3], [x5[0]], [tf.ones([2, 3, 4])]])):
+            made = tf.function(function, input_signature=specs)
+            for arguments in calls:
+                arguments = [tf.convert_to_tensor(each) for each in arguments]
+                self.assertSame(function(*arguments), made(*arguments))
+            self.assertEqual(made.experimental_get_tracing_count(), 1)
 
     def test_results_whose_shapes_depend_on_values(self):
         self.check(lambda x: tf.boolean_mask(x, x[:, 0] > 0) * 2.)
@@ -195,6 +215,15 @@ class Traces(GraphCase):
                                     r"float32 \(6,\) after an iteration \(line \d+\); .*shape_invariants"):
             tf.function(refused)(tf.ones([3]))
 
+    def test_functions_of_slices(self):
+        self.check(lambda x: tf.map_fn(lambda row: tf.reduce_sum(row) * row, x))
+        self.check(lambda x: tf.map_fn(lambda row: (row[0], tf.cast(row[1] > 0, tf.int32)), x, fn_output_signature=(tf.float32, tf.int32)))
+        self.check(lambda x: tf.foldl(lambda a, row: a * .5 + row, x, tf.zeros([2])))
+        self.check(lambda x: tf.foldr(lambda a, row: a * .5 + row, x))
+        for reverse in (False, True):
+            self.check(lambda x, reverse=reverse: tf.scan(lambda a, row: a * .5 + row, x, reverse=reverse))
+        self.check(lambda x: tf.scan(lambda a, row: a + tf.reduce_sum(row), x, 0.))
+
     def test_a_function_may_call_another(self):
         inner = tf.function(lambda x: tf.reshape(x, [tf.shape(x)[0] * 2, -1]), input_signature=[rows])
         self.check(lambda x: inner(x * 2.) + 1.)
@@ -247,7 +276,8 @@ class Layers(GraphCase):
     def check(self, function, spec, *sizes):
         made = tf.function(function, input_signature=[spec])
         for size in sizes or (1, 3):
-            x = tf.constant(np.random.RandomState(size).rand(*[size if each is None else each for each in spec.shape]), spec.dtype)
+            x = np.random.RandomState(size).rand(*[size if each is None else each for each in spec.shape])
+            x = tf.cast(tf.constant(x * 3.), spec.dtype)
             for one, other in zip(tf.nest.flatten(function(x)), tf.nest.flatten(made(x))):
                 np.testing.assert_allclose(other, one, 1e-5, 1e-6)
                 self.assertEqual(one.shape, other.shape)

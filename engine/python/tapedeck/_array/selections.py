@@ -3,6 +3,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import array, extents, sequence
 from tapedeck._core.composites import op, tensor, zero_of
+from tapedeck._core.extents import count
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
 from tapedeck._core.shapes import UnknownShape
@@ -66,7 +67,9 @@ def clip_by_average_norm(t, clip_norm, name=None):
     Errors: TypeError for other dtypes.
     """
     t = tensor(t)
-    return clip_by_norm(t, tensor(clip_norm, t.dtype) * float(max(1, t.shape.num_elements())))
+    elements = count(t, t.dtype)
+    elements = float(max(1, elements)) if isinstance(elements, int) else op("maximum")(elements, tensor(1, t.dtype))
+    return clip_by_norm(t, tensor(clip_norm, t.dtype) * elements)
 
 
 def _given(t_list):
@@ -181,7 +184,10 @@ def div(x, y, name=None):
     Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and integers
     divided by 0.
     """
-    whole = all(array(value, name).dtype.kind in "iu" for value, name in ((x, "x"), (y, "y")))
+    def is_whole(value, name):
+        return value.dtype.is_integer if isinstance(value, _engine.Tensor) else array(value, name).dtype.kind in "iu"
+
+    whole = all(is_whole(value, name) for value, name in ((x, "x"), (y, "y")))
     return op("floordiv" if whole else "divide")(x, y)
 
 

@@ -1,6 +1,7 @@
 """Extents of tensors as ops take them: numbers, and where a function is traced that does not know them, scalar tensors."""
 from tapedeck import _engine
 from tapedeck._core.composites import op
+from tapedeck._core.shapes import TensorShape, UnknownShape
 
 
 def is_late(value):
@@ -13,7 +14,7 @@ def is_late(value):
 def extents(value):
     """All extents of a tensor, a list. Of a tensor of unknown rank they cannot be told: ValueError."""
     shape = value.shape
-    if shape.is_fully_defined():
+    if not isinstance(shape, (TensorShape, UnknownShape)) or shape.is_fully_defined():
         return list(shape)
     known, shape = shape.as_list(), op("shape")(value)
     return [shape[axis] if extent is None else extent for axis, extent in enumerate(known)]
@@ -21,7 +22,7 @@ def extents(value):
 
 def extent(value, axis):
     """One extent."""
-    known = value.shape[axis]
+    known = value.shape[axis] if value.shape.rank is not None else None
     return op("shape")(value)[axis] if known is None else known
 
 

@@ -159,15 +159,17 @@ class Function:
         return [each.name for each in self._signature.parameters.values() if each.kind in kinds] if self._signature else []
 
     def _arguments(self, args, kwargs):
+        given = len(args)
         if self._signature is not None:
             try:
                 bound = self._signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{self.__name__}() {error}") from None
+            given = len(bound.args)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if self._input_signature is not None:
-            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None)
+            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None, given)
             return _of_signature(Arguments(args, kwargs), self._input_signature)
         return Arguments(args, kwargs)
 
@@ -297,11 +299,13 @@ def _of_signature(arguments, signature):
     return arguments
 
 
-def _as_specified(name, args, signature, may_have_self):
-    """The arguments, without a method's self, as tensors of the specs. TypeError where one does not fit."""
-    first = len(args) - len(signature)
-    if first not in ((0, 1) if may_have_self else (0,)):
-        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {len(args)} positional arguments")
+def _as_specified(name, args, signature, may_have_self, given=None):
+    """The arguments, without a method's self, as tensors of the specs. given: how many the call has, where defaults are behind them.
+    TypeError where one does not fit."""
+    given = len(args) if given is None else given
+    first = int(may_have_self and given == len(signature) + 1)
+    if given > first + len(signature) or len(args) < first + len(signature):
+        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {given} positional arguments")
 
     def fitted(spec, value):
         if isinstance(value, TensorSpec):
@@ -312,4 +316,4 @@ def _as_specified(name, args, signature, may_have_self):
         return value
 
     return [*args[:first], *(nest.map_structure(fitted, spec, value) if nest.is_nested(spec) else fitted(spec, value)
-                             for spec, value in zip(signature, args[first:]))]
+                             for spec, value in zip(signature, args[first:])), *args[first + len(signature):]]

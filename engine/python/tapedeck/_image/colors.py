@@ -3,6 +3,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extents, product
 from tapedeck._core.public import public
 from tapedeck._math.casts import saturate_cast
 
@@ -97,6 +98,10 @@ def adjust_contrast(images, contrast_factor):
     return convert_image_dtype((real - mean) * op("cast")(contrast_factor, real.dtype) + mean, images.dtype, saturate=True)
 
 
+def _one_over(count, dtype):
+    return 1. / max(1, count) if isinstance(count, int) else 1. / op("cast")(op("maximum")(count, 1), dtype)
+
+
 @public("image.per_image_standardization", in_errors=True)
 def per_image_standardization(image):
     """(x − mean) / max(standard deviation, 1/√pixels), over all values of an image.
@@ -108,7 +113,7 @@ def per_image_standardization(image):
     if image.ndim < 3:
         raise InvalidArgumentError(f"per_image_standardization: image has shape {tuple(image.shape)}; needs at least 3 axes")
     real = image if image.dtype == dtypes.float16 else op("cast")(image, dtypes.float32)
-    count = image.shape[-3] * image.shape[-2] * image.shape[-1]
+    count = product(extents(image)[-3:])
     mean = op("reduce_mean")(real, [-3, -2, -1], keepdims=True)
     variance = op("reduce_mean")(op("square")(real - mean), [-3, -2, -1], keepdims=True)
-    return (real - mean) * op("rsqrt")(op("maximum")(variance, 1. / max(1, count)))  # no root of 0, which has no gradient
+    return (real - mean) * op("rsqrt")(op("maximum")(variance, _one_over(count, real.dtype)))  # no root of 0, which has no gradient

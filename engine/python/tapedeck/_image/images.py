@@ -8,6 +8,7 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import integer, integers, number, one_of
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extent as extent_of, extents
 from tapedeck._core.public import public
 from tapedeck._nn.images import depthwise_conv2d
 
@@ -44,7 +45,7 @@ def flip_up_down(image):
 def _perhaps(function, image, axis, seed):
     """Reverses each image with probability ½."""
     images = checked_images(function, "image", image)
-    coins = op("random_uniform")([1] * 3 if images.ndim == 3 else [images.shape[0], 1, 1, 1], 0., 1., dtypes.float32, seed)
+    coins = op("random_uniform")([1] * 3 if images.ndim == 3 else [extent_of(images, 0), 1, 1, 1], 0., 1., dtypes.float32, seed)
     return op("where")(op("less")(coins, .5), op("reverse")(images, [axis]), images)
 
 
@@ -222,7 +223,7 @@ def sobel_edges(image):
     filters = np.tile(kernels.transpose(1, 2, 0)[:, :, None], [1, 1, image.shape[3], 1])
     padded = op("pad")(image, [0, 0, 1, 1, 1, 1, 0, 0], mode="REFLECT")
     edges = depthwise_conv2d(padded, op("cast")(filters, image.dtype), [1, 1, 1, 1], "VALID")
-    return op("reshape")(edges, [*image.shape, 2])
+    return op("reshape")(edges, [*extents(image), 2])
 
 
 @public("image.psnr", in_errors=True)

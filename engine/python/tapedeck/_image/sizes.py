@@ -148,6 +148,8 @@ def resize_in(dtype, images, size, method, preserve_aspect_ratio=False, antialia
     """image.resize, computed in float32 or float64, which is the dtype of the result unless the method is 'nearest'."""
     images = checked_images("resize", "images", images)
     own = list(images.shape[-3:-1])
+    if None in own:
+        raise InvalidArgumentError(f"resize: the rows and columns of images {images.shape} must be known while a function is traced")
     extents = _extents(size, own, images, preserve_aspect_ratio)
     method = method.lower() if isinstance(method, str) else method
     if method not in ("nearest", "area") and method not in _KERNELS:

@@ -4,6 +4,7 @@ import math as _math
 from tapedeck import _engine
 from tapedeck._core.arguments import integer, integers, number
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 
 
@@ -118,7 +119,7 @@ def tensor_diag(diagonal, name=None):
     Errors: InvalidArgumentError where that has too many axes.
     """
     diagonal = _engine.convert_to_tensor(diagonal)
-    return _op("reshape")(_op("matrix_diag")(_op("reshape")(diagonal, [-1])), [*diagonal.shape, *diagonal.shape])
+    return _op("reshape")(_op("matrix_diag")(_op("reshape")(diagonal, [-1])), extents(diagonal) * 2)
 
 
 @public("linalg.tensor_diag_part", "diag_part", in_errors=True)
@@ -198,6 +199,8 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     if not fast:
         return _op("matmul")(_op("pinv")(matrix), rhs)
     rows, columns = matrix.shape[-2:]
+    if rows is None or columns is None:
+        raise _engine.InvalidArgumentError(f"lstsq: the last two axes of matrix {matrix.shape} must be known while a function is traced")
     tall = rows >= columns
     gram = _op("matmul")(matrix, matrix, adjoint_a=tall, adjoint_b=not tall)
     if isinstance(l2_regularizer, (_engine.Tensor, _engine.Variable)) or number(l2_regularizer, "l2_regularizer") != 0:

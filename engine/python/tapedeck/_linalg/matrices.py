@@ -4,6 +4,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 from tapedeck._math.reductions import norm as norm_of
 
@@ -80,8 +81,11 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
         a = tensor(a)
         epsilon = 2.0**-7 if a.dtype.name == "bfloat16" else float(np.finfo(a.dtype.as_numpy_dtype).eps)
         if values.shape[-1] == 0:
-            return op("zeros")(values.shape[:-1], "int32")
-        tol = op("reduce_max")(values, axis=-1, keepdims=True) * (max(a.shape[-2:]) * epsilon)
+            return op("zeros")(extents(values)[:-1], "int32")
+        longest = extents(a)[-2:]
+        known = all(isinstance(each, int) for each in longest)
+        longest = max(longest) if known else op("cast")(op("maximum")(*longest), values.dtype)
+        tol = op("reduce_max")(values, axis=-1, keepdims=True) * (longest * epsilon)
     else:
         tol = op("expand_dims")(tensor(tol, values.dtype), -1)
     return op("reduce_sum")(op("cast")(op("greater")(values, tol), "int32"), axis=-1)

@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 
 
@@ -84,7 +85,7 @@ def angle(input, name=None):
     if input.dtype.is_complex:
         return op("angle")(input)
     zero = op("zeros_like")(input)
-    return op("where")(op("less")(input, zero), op("fill")(input.shape, op("cast")(np.pi, input.dtype)), zero)
+    return op("where")(op("less")(input, zero), op("fill")(extents(input), op("cast")(np.pi, input.dtype)), zero)
 
 
 @public("imag", "math.imag", in_errors=True)

@@ -4,6 +4,7 @@ import math
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integer, number
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 
 
@@ -82,6 +83,6 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     channels = x.shape[3]
     near = min(radius, channels)
     band = op("matrix_band_part")(op("ones")([channels, channels], x.dtype), near, near)
-    sums = op("reshape")(op("matmul")(op("reshape")(op("square")(x), [-1, channels] if channels else [0, 0]), band), x.shape)
+    sums = op("reshape")(op("matmul")(op("reshape")(op("square")(x), [-1, channels] if channels else [0, 0]), band), extents(x))
     bias, alpha, beta = number(bias, "bias"), number(alpha, "alpha"), number(beta, "beta")
     return x / (bias + alpha * sums) ** beta

@@ -1,6 +1,7 @@
 """tf.keras.activations: functions of a tensor, elementwise but for softmax and its kin."""
 from tapedeck import _engine
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extent
 from tapedeck._core.public import public
 from tapedeck.keras import named_objects as _named_objects
 
@@ -227,7 +228,7 @@ def sparsemax(x, axis=-1):
     axis = axis % x.ndim
     last = x if axis == x.ndim - 1 else _op("transpose")(x, _swapped(axis, x.ndim))
     ordered = _op("sort")(last, -1, "DESCENDING")
-    places = _op("cast")(_op("range")(1, last.shape[-1] + 1), last.dtype)
+    places = _op("cast")(_op("range")(1, extent(last, -1) + 1), last.dtype)
     sums = _op("cumsum")(ordered, -1)
     inside = _op("cast")(places * ordered > sums - 1, last.dtype)
     count = _op("reduce_sum")(inside, axis=-1, keepdims=True)

@@ -8,6 +8,7 @@ from tapedeck._array.shaping import repeat as _repeat
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import having as _having
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extents, product
 from tapedeck._core.public import public
 from tapedeck._linalg.functions import tensordot as _tensordot
 from tapedeck._variables.stores import forget_scopes as _forget_scopes
@@ -238,10 +239,10 @@ def _dot_axis(y):
 @public("keras.backend.batch_flatten")
 def batch_flatten(x):
     """The first axis stays, the others become one."""
-    shape = _shaped("batch_flatten", x).shape
-    if not len(shape):
+    shape = extents(_shaped("batch_flatten", x))
+    if not shape:
         raise _engine.InvalidArgumentError("batch_flatten: x is a scalar; needs the axis of a batch")
-    return _op("reshape")(x, [shape[0], int(np.prod(shape[1:]))])
+    return _op("reshape")(x, [shape[0], product(shape[1:])])
 
 
 @public("keras.backend.flatten")

@@ -1,6 +1,7 @@
 """Convolutions of rows, images and volumes."""
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
+from tapedeck._core.extents import extent
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
 from tapedeck.keras import activations
@@ -241,8 +242,9 @@ class ConvTranspose(_Window):
     _function = staticmethod(nn.conv2d_transpose)
 
     def call(self, inputs):
-        outputs = self._function(inputs, self.kernel, list(self.compute_output_shape(inputs.shape)), list(self.strides),
-                                 self.padding.upper(), self._axes, dilations=list(self.dilation_rate))
+        _, *others = self.compute_output_shape(inputs.shape)
+        outputs = self._function(inputs, self.kernel, [extent(inputs, 0), *others], list(self.strides), self.padding.upper(), self._axes,
+                                 dilations=list(self.dilation_rate))
         return self._finished(outputs)
 
     def get_config(self):

@@ -1,6 +1,6 @@
 """Layers of several inputs that become one."""
 from tapedeck._core.composites import op as _op
-from tapedeck._core.extents import extent, extents
+from tapedeck._core.extents import extent as extent_of, extents
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
@@ -53,7 +53,7 @@ class Merge(Layer):
         inputs = promoted(inputs)
         most = max(each.ndim for each in inputs)
         inputs = [each if each.ndim == most or not each.ndim else
-                  _op("reshape")(each, [extent(each, 0), *[1] * (most - each.ndim), *extents(each)[1:]]) for each in inputs]
+                  _op("reshape")(each, [extent_of(each, 0), *[1] * (most - each.ndim), *extents(each)[1:]]) for each in inputs]
         return self._merged(inputs)
 
     def _merged(self, inputs):

@@ -3,6 +3,7 @@ import math
 
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
+from tapedeck._core.extents import extents
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
 from tapedeck.keras.layers.base import as_shape, Layer
@@ -118,7 +119,7 @@ class BatchNormalization(_Scaled):
             return outputs
         if mask is not None:
             weights = _op("cast")(mask, inputs.dtype)
-            weights = _reshape(weights, [*weights.shape, *[1] * (inputs.ndim - weights.ndim)])
+            weights = _reshape(weights, [*extents(weights), *[1] * (inputs.ndim - weights.ndim)])
             mean, variance = nn.weighted_moments(inputs, self._over, weights)
         else:
             mean, variance = _op("moments")(inputs, self._over)
@@ -131,7 +132,7 @@ class BatchNormalization(_Scaled):
                                       self.epsilon)
 
     def _follow(self, inputs, mean, variance):
-        if inputs.shape.num_elements():  # the mean of nothing is NaN
+        if inputs.shape.num_elements() != 0:  # the mean of nothing is NaN
             for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
                 move_towards(moving, now, self.momentum)
 

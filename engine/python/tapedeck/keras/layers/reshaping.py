@@ -3,7 +3,7 @@ import math
 
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op as _op
-from tapedeck._core.extents import extent
+from tapedeck._core.extents import extent as extent_of, extents, product
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._image import sizes as image_sizes
@@ -44,8 +44,8 @@ class Flatten(_Moving):
     def call(self, inputs):
         if self.data_format == "channels_first" and inputs.ndim > 2:
             inputs = _transpose(inputs, [0, *range(2, inputs.ndim), 1])
-        shape = inputs.shape
-        return _reshape(inputs, [shape[0], math.prod(shape[1:])])
+        batch, *others = extents(inputs)
+        return _reshape(inputs, [batch, product(others)])
 
     def compute_output_shape(self, input_shape):
         shape = as_shape(input_shape)
@@ -81,7 +81,7 @@ class Reshape(_Moving):
 
     def call(self, inputs):
         wanted = self._target(inputs.shape[1:])
-        return _reshape(inputs, [extent(inputs, 0), *(-1 if each is None else each for each in wanted)])
+        return _reshape(inputs, [extent_of(inputs, 0), *(-1 if each is None else each for each in wanted)])
 
     def compute_output_shape(self, input_shape):
         shape = as_shape(input_shape)
@@ -123,7 +123,7 @@ class RepeatVector(_Moving):
         self.n = n
 
     def call(self, inputs):
-        batch, values = inputs.shape
+        batch, values = extents(inputs)
         return _op("broadcast_to")(_reshape(inputs, [batch, 1, values]), [batch, self.n, values])
 
     def compute_output_shape(self, input_shape):
@@ -238,7 +238,7 @@ class Cropping3D(Cropping):
 
 def repeated(inputs, size, axes):
     """Each place along the axes as often as size says: one broadcast."""
-    shape, tall, wide = list(inputs.shape), [], []
+    shape, tall, wide = extents(inputs), [], []
     for axis, extent in enumerate(shape):
         times = dict(zip(axes, size)).get(axis, 1)
         tall += [extent, 1] if times > 1 else [extent]

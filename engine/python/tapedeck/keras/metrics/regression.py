@@ -3,6 +3,7 @@ import warnings
 
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, op
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses import functions
@@ -45,7 +46,7 @@ def concordance_correlation(y_true, y_pred, axis=-1):
     centre, other = (_mean(each, axis=axis, keepdims=True) for each in (y_true, y_pred))
     covariance = _mean((y_true - centre) * (y_pred - other), axis=axis)
     spread = _mean(_square(y_true - centre), axis=axis) + _mean(_square(y_pred - other), axis=axis)
-    return 2. * covariance / (spread + _square(op("reshape")(centre - other, spread.shape)) + epsilon())
+    return 2. * covariance / (spread + _square(op("reshape")(centre - other, extents(spread))) + epsilon())
 
 
 def _of_loss(class_name, function, name, summary):
