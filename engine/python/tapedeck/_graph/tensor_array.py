@@ -182,7 +182,10 @@ class TensorArray:
                 raise InvalidArgumentError(f"TensorArray: index {number} was read and is cleared; pass clear_after_read=False")
             if self._shape is None or not self._shape.is_fully_defined():
                 raise InvalidArgumentError(f"TensorArray: index {number} was not written, and the element_shape is not known")
-            self._elements[number] = op("zeros")(self._shape, self._dtype)
+            zeros = op("zeros")(self._shape, self._dtype)
+            if self._trace != _engine.trace_number():
+                return zeros
+            self._elements[number] = zeros
         return self._elements[number]
 
     def read(self, index, name=None):
