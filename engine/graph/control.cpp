@@ -46,6 +46,7 @@ std::vector<bool> differentiable_inputs(const Node& node) {
     return std::vector<bool>(node.inputs.size(), node.op->vjp && !node.op->stops_gradient);
   if (node.kind == NodeKind::gradient || node.kind == NodeKind::custom)
     return std::vector<bool>(node.inputs.size(), true);
+  if (node.kind == NodeKind::host) return std::vector<bool>(node.inputs.size(), node.host->differentiable);
   std::vector<bool> all(node.inputs.size());
   const auto add = [&](const Graph& graph, std::size_t first_captured) {
     const std::vector<bool> own = differentiable_parameters(graph);
@@ -83,7 +84,7 @@ std::vector<bool> differentiable_parameters(const Graph& graph) {
 
 }  // namespace
 
-void put_on_tapes(const char* name, std::span<const Tensor> inputs, const std::vector<bool>& through,
+void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const std::vector<bool>& through,
                   std::span<const Tensor> results) {
   if (!tapedeck::detail::recording_tape(inputs)) return;
   const auto vjp = [name, through,
@@ -93,7 +94,8 @@ void put_on_tapes(const char* name, std::span<const Tensor> inputs, const std::v
       if (cotangent) read.push_back(cotangent);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool wanted = through[i] && has_gradients(inputs[i].dtype());
-      gradients.push_back(wanted ? Tensor::symbolic(inputs[i].dtype(), inputs[i].shape()) : Tensor());
+      gradients.push_back(wanted ? symbolic_tensor(inputs[i].dtype(), inputs[i].shape(), unknown_of(inputs[i]))
+                                 : Tensor());
       if (wanted) given.push_back(gradients.back());
     }
     put_on_tapes(name, read, std::vector<bool>(read.size(), true), given);
@@ -204,6 +206,14 @@ Tensors loop(std::span<const Tensor> variables,
   for (const auto& graph : node.graphs)
     inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
   return finished(tracer, "while_loop", std::move(node), inputs);
+}
+
+Tensors host_call(HostCall call, std::span<const ValueSpec> specs, std::span<const Tensor> inputs) {
+  const std::string name = call.name;
+  const bool differentiable = call.differentiable;
+  Tensors results = tracer_here(name.c_str()).add_host_call(std::move(call), specs, inputs);
+  if (differentiable) put_on_tapes(name, inputs, std::vector<bool>(inputs.size(), true), results);
+  return results;
 }
 
 }  // namespace tapedeck::graph

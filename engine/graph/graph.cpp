@@ -95,7 +95,7 @@ std::string line_of(const Graph& graph, std::size_t number) {
     case NodeKind::custom:
       return left + "custom gradient of " + node.own_gradient->name + "(" + inputs + ")";
     case NodeKind::host:
-      return "call " + node.host->name + "(" + inputs + ")";
+      return (node.results.empty() ? "call " : left + "call ") + node.host->name + "(" + inputs + ")";
     case NodeKind::tape_start:
       return "start tape " + std::to_string(node.tape->tape);
     case NodeKind::tape_stop:

@@ -34,7 +34,7 @@ enum class NodeKind : std::uint8_t {
   loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
   custom,     ///< its first inputs' function with a gradient of its own gave the next ones, which are the
               ///< results
-  host,       ///< calls `host` with its inputs' values; has no results
+  host,       ///< calls `host` with its inputs' values
   // Tapes that the function makes and plays, where their gradients depend on what runs (control.h):
   tape_start,
   tape_stop,
@@ -81,10 +81,16 @@ struct TapeUse {
   std::vector<std::pair<std::int32_t, Part>> parts;
 };
 
-/// A function of the host language that each run calls: to print, to check.
+/// A function of the host language that each run calls: to print, to check, to compute, to read data.
 struct HostCall {
   std::string name;
-  std::function<void(std::span<const Tensor>)> function;
+  /// Gives tensors of the node's dtypes and shapes.
+  std::function<Tensors(std::span<const Tensor>)> function;
+  /// Whether gradients flow through the ops that the function calls: each run's tapes have them.
+  bool differentiable = false;
+  /// Where `function` needs what the graph's owner owns: the same call, which owns that itself. For another
+  /// graph, and for what may run this one when its owner has gone.
+  std::function<HostCall()> owning;
 };
 
 /// A gradient that a custom node has in place of its ops' (tf.custom_gradient). The node's inputs: those of

@@ -200,12 +200,38 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   return results;
 }
 
-void run_host(const Node& node, std::span<const Tensor> inputs) {
+std::vector<ValueSpec> specs_of_results(const Node& node) {
+  std::vector<ValueSpec> specs;
+  for (std::size_t i = 0; i < node.results.size(); ++i)
+    specs.push_back({node.results[i].dtype, node.results[i].shape,
+                     node.unknown.empty() ? UnknownShape{} : node.unknown[i]});
+  return specs;
+}
+
+Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
-  if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer()))
-    tracer->add_host_call(*node.host, inputs);
-  else
-    node.host->function(inputs);
+  if (current_tracer())
+    return host_call(node.host->owning ? node.host->owning() : *node.host, specs_of_results(node), inputs);
+  Tensors results = node.host->function(inputs);
+  if (results.size() != node.results.size())
+    fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
+                               node.results.size());
+  const std::vector<ValueSpec> specs = specs_of_results(node);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ValueSpec& spec = specs[i];
+    if (results[i].dtype() != spec.dtype || !fits_shape(results[i], node, i))
+      fail<InvalidArgumentError>(node.host->name, ": result ", i, " is ", to_string(spec_of(results[i])),
+                                 "; the graph has ", to_string(spec));
+  }
+  return results;
+}
+
+/// What the graph's host calls need.
+void keep_hosts(const Graph& graph, std::vector<HostCall>& kept) {
+  for (const Node& node : graph.nodes) {
+    if (node.host && node.host->owning) kept.push_back(node.host->owning());
+    for (const auto& inner : node.graphs) keep_hosts(*inner, kept);
+  }
 }
 
 }  // namespace
@@ -259,7 +285,9 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
   if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
   const auto read = inputs.subspan(own->inputs + own->outputs);
-  const CustomVjp vjp = [own, outputs = Tensors(outputs.begin(), outputs.end()),
+  std::vector<HostCall> kept;  // the graph's owner may have gone when the tape is played
+  if (own->error.empty()) keep_hosts(*graph_.nodes[number].graphs[0], kept);
+  const CustomVjp vjp = [own, kept, outputs = Tensors(outputs.begin(), outputs.end()),
                          read = Tensors(read.begin(), read.end()),
                          graph = own->error.empty() ? nested_[number][0]
                                                     : nullptr](std::span<const Tensor> cotangents) {
@@ -312,8 +340,7 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
     case NodeKind::custom:
       return run_custom(number, inputs);
     case NodeKind::host:
-      run_host(node, inputs);
-      break;
+      return run_host(node, inputs);
     case NodeKind::tape_start:
       run.tape(*node.tape).start();
       break;

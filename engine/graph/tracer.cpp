@@ -1,6 +1,7 @@
 #include "engine/graph/tracer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "engine/graph/control.h"
@@ -45,9 +46,14 @@ std::string described(const Tensor& tensor) {
   return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + shape_text(tensor);
 }
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> newest{0};
+  return newest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
-GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around) {
+GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around), number_(next_number()) {
   graph_.name = std::move(name);
   if (around)
     locate_ = around->locate_;
@@ -302,7 +308,8 @@ bool GraphTracer::runs_decide_since(std::int32_t tape) const {
   if (open_up_to_ > first_node) return true;  // VJPs read shapes
   const auto first = graph_.nodes.begin() + static_cast<std::ptrdiff_t>(first_node);
   return std::any_of(first, graph_.nodes.end(), [](const Node& node) {
-    return node.kind == NodeKind::branch || node.kind == NodeKind::loop || node.kind == NodeKind::gradient;
+    return node.kind == NodeKind::branch || node.kind == NodeKind::loop || node.kind == NodeKind::gradient ||
+           (node.kind == NodeKind::host && node.host->differentiable);
   });
 }
 

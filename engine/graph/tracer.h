@@ -32,6 +32,8 @@ class GraphTracer final : public TapeTracer {
   void set_locate(std::function<std::uint32_t()> locate) { locate_ = std::move(locate); }
   /// Where the program is.
   std::uint32_t location() const;
+  /// Another one for each tracer of the process.
+  std::uint64_t number() const { return number_; }
 
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const ValueSpec& spec);
@@ -71,8 +73,9 @@ class GraphTracer final : public TapeTracer {
   /// These outputs of a function of these inputs get the gradient that `vjp` gives, which is traced now.
   void add_own_gradient(OwnGradient own, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                         const CustomVjp& vjp);
-  /// Each run calls the function with the values of these tensors.
-  void add_host_call(HostCall call, std::span<const Tensor> inputs);
+  /// Each run calls the function with the values of these tensors; the results are what it returns
+  /// (host_call() in control.h puts them on tapes, too).
+  Tensors add_host_call(HostCall call, std::span<const ValueSpec> results, std::span<const Tensor> inputs);
 
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
@@ -116,6 +119,7 @@ class GraphTracer final : public TapeTracer {
 
   Graph graph_;
   GraphTracer* const around_;
+  const std::uint64_t number_;
   std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point

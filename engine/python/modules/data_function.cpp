@@ -113,6 +113,8 @@ void raise_annotated(const py::object& original, const std::string& place) {
   py::object made = py::reinterpret_steal<py::object>(PyObject_CallOneArg(kind.ptr(), message.ptr()));
   if (made && Py_TYPE(made.ptr()) == reinterpret_cast<PyTypeObject*>(kind.ptr()) &&
       text_of_exception(made.ptr()).find(place) != std::string::npos) {
+    if (py::hasattr(original, "__notes__"))  // the line of a graph, say
+      for (const py::handle note : py::list(original.attr("__notes__"))) made.attr("add_note")(note);
     PyException_SetCause(made.ptr(), py::object(original).release().ptr());
     return raise(made);
   }

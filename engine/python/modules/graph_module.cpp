@@ -8,6 +8,7 @@
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
+#include "engine/python/modules/host_function.h"
 #include "engine/python/modules/tape_object.h"
 #include "engine/python/op_function.h"
 #include "engine/python/source_lines.h"
@@ -56,6 +57,13 @@ Tensors tensors_of(const py::handle objects, const char* what) {
   return tensors;
 }
 
+graph::ValueSpec spec_given(const std::string& name, const py::object& dtype, const py::object& shape) {
+  const auto found = to_dtype(dtype.ptr(), {"trace_graph", "dtype"});
+  if (!found) fail<TypeMismatchError>("trace_graph: ", name, " has no dtype");
+  const auto [sample, unknown] = shape_given(shape.ptr());
+  return {*found, sample, unknown};
+}
+
 /// A Python function of tensors, as the engine calls it.
 graph::Step step_of(const py::object& function, const char* what) {
   return [&function, what](std::span<const Tensor> arguments) {
@@ -66,7 +74,7 @@ graph::Step step_of(const py::object& function, const char* what) {
   };
 }
 
-std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py::sequence& parameters,
+py::object trace_function(const std::string& name, const py::sequence& parameters,
                                               const py::object& function) {
   const std::uint64_t newest = detail::newest_tensor_id();
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
@@ -74,10 +82,7 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
   Tensors arguments;
   for (const py::handle parameter : parameters) {
     const auto [text, dtype, shape] = py::cast<std::tuple<std::string, py::object, py::object>>(parameter);
-    const auto found = to_dtype(dtype.ptr(), {"trace_graph", "dtype"});
-    if (!found) fail<TypeMismatchError>("trace_graph: ", text, " has no dtype");
-    const auto [sample, unknown] = shape_given(shape.ptr());
-    arguments.push_back(tracer.parameter(text, {*found, sample, unknown}));
+    arguments.push_back(tracer.parameter(text, spec_given(text, dtype, shape)));
   }
   Tensors results;
   {
@@ -87,13 +92,19 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
   }
   Graph made = tracer.finish(results);
   made.watched_up_to = newest;
-  return std::make_unique<GraphFunction>(std::move(made));
+  py::list functions;
+  own_host_functions(made, functions);
+  py::object object = py::cast(std::make_unique<GraphFunction>(std::move(made)));
+  object.attr("host_functions") = functions;
+  return object;
 }
 
-py::list call_graph(const GraphFunction& function, const py::sequence& arguments) {
+py::list call_graph(const GraphFunction& function, const py::sequence& arguments, const py::object& captured) {
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
-  given.insert(given.end(), graph.captured.begin(), graph.captured.end());
+  Tensors outer(graph.captured.begin(), graph.captured.end());
+  if (!captured.is_none()) outer = tensors_of(captured, "a captured tensor");
+  given.insert(given.end(), outer.begin(), outer.end());
   return list_of(function.executable(given));
 }
 
@@ -221,15 +232,15 @@ py::list loop_object(const py::sequence& variables, const py::object& condition,
                              step_of(body, "while_loop: body"), invariants));
 }
 
-void add_host_call(const std::string& name, const py::object& function, const py::sequence& tensors) {
-  auto* tracer = dynamic_cast<graph::GraphTracer*>(current_tracer());
-  if (!tracer) fail<FailedPreconditionError>(name, ": no graph function is being traced on this thread");
-  const auto held = std::make_shared<SharedObject>(py::object(function));
-  const auto call = [held](std::span<const Tensor> values) {
-    const py::gil_scoped_acquire lock;
-    through_graph([&] { checked(PyObject_CallOneArg(held->get(), list_of(values).ptr())); });
-  };
-  tracer->add_host_call({name, call}, tensors_of(tensors, name.c_str()));
+py::list add_host_call(const std::string& name, const py::object& function, const py::sequence& tensors,
+                       const py::sequence& results, bool differentiable) {
+  std::vector<graph::ValueSpec> specs;
+  for (const py::handle result : results) {
+    const auto [dtype, shape] = py::cast<std::pair<py::object, py::object>>(result);
+    specs.push_back(spec_given(name, dtype, shape));
+  }
+  return list_of(graph::host_call(host_call_of(name, function, differentiable), specs,
+                                  tensors_of(tensors, name.c_str())));
 }
 
 // ---- what a trace may do
@@ -276,9 +287,11 @@ void bind_contexts(py::module_& module) {
 }
 
 void bind_graph_function(py::module_& module) {
-  py::class_<GraphFunction>(module, "GraphFunction", "A function that was traced: trace_graph makes it.")
-      .def("__call__", &call_graph, py::arg("tensors"),
-           "The results for these tensors, lists both. InvalidArgumentError for other dtypes or shapes.")
+  py::class_<GraphFunction>(module, "GraphFunction", py::dynamic_attr(),
+                            "A function that was traced: trace_graph makes it.")
+      .def("__call__", &call_graph, py::arg("tensors"), py::arg("captured") = py::none(),
+           "The results for these tensors, lists both. captured: in place of symbolic_captures. "
+           "InvalidArgumentError for other dtypes or shapes.")
       .def_property_readonly("text", [](const GraphFunction& f) { return f.executable.graph().text(); })
       .def_property_readonly(
           "traced_text", [](const GraphFunction& f) { return f.traced.text(); },
@@ -324,7 +337,15 @@ void bind_graph(py::module_& module) {
   module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"),
              py::arg("shapes") = py::tuple());
   module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
-             "Each run of the graph that is being traced calls function(list of tensors).");
+             py::arg("results") = py::tuple(), py::arg("differentiable") = false,
+             "What function(list of tensors) returns when the graph that is being traced runs: a list of tensors "
+             "of these (dtype, shape). differentiable: whether tapes see its ops.");
+  module.def(
+      "carrier_of", [](const py::object& object) { return checked(wrap(carrier_of(object))); },
+      py::arg("object"), "An int64 scalar tensor that keeps the object alive.");
+  module.def(
+      "carried_by", [](const py::handle tensor) { return carried_by(required_tensor(tensor.ptr(), "carried_by")); },
+      py::arg("tensor"), "The object of a tensor that carrier_of made.");
   module.def(
       "graph_failure",
       [] {
@@ -332,6 +353,15 @@ void bind_graph(py::module_& module) {
         return py::make_tuple(place.cell.empty() ? place.file : place.cell, place.line);
       },
       "(file or cell, line) of what made a graph of this thread fail; line 0: it is not known. Asked once.");
+  module.def(
+      "trace_number",
+      [] {
+        const auto* tracer = dynamic_cast<graph::GraphTracer*>(current_tracer());
+        return tracer ? tracer->number() : std::uint64_t{0};
+      },
+      "Of the graph, a branch's or a loop's too, that ops of this thread become part of; 0: of none.");
+  module.def("check_creation", &check_creation,
+             "Counts an object with a state that a function which is being traced makes. ValueError where it may not.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

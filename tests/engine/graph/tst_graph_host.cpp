@@ -117,9 +117,11 @@ class TestGraphHost : public QObject {
   void host_calls_come_at_each_run_in_the_programs_order() {
     std::vector<double> seen;
     const auto tell = [&seen](const Tensor& value) {
-      tracing().add_host_call(
-          {"tell", [&seen](std::span<const Tensor> values) { seen.push_back(values[0].to_vector()[0]); }},
-          {&value, 1});
+      const auto function = [&seen](std::span<const Tensor> values) {
+        seen.push_back(values[0].to_vector()[0]);
+        return Tensors{};
+      };
+      graph::host_call({"tell", function, false, {}}, {}, {&value, 1});
     };
     const Graph graph = graph::trace("f", std::array{three}, [&](std::span<const Tensor> x) {
       tell(x[0]);
@@ -139,6 +141,89 @@ class TestGraphHost : public QObject {
     called(passed, three_of(1, 0, 0));
     called(passed, three_of(-1, 0, 0));
     QCOMPARE(seen, (std::vector{1.0, 2.0, 4.0, -1.0, -2.0}));
+  }
+
+  void results_of_host_calls_have_gradients_where_they_are_differentiable() {
+    const Tensor x = three_of(1, 2, 3);
+    const auto cubed = [](bool differentiable) {
+      const auto function = [](std::span<const Tensor> a) {
+        return Tensors{ops::multiply(ops::multiply(a[0], a[0]), a[0])};
+      };
+      return graph::HostCall{"cubed", function, differentiable, {}};
+    };
+    const graph::ValueSpec result{DType::float64, {3}}, any{DType::float64, {1}, {0, true}};
+    for (const graph::ValueSpec& spec : {result, any}) {
+      const Graph graph = graph::trace("f", std::array{three}, [&](std::span<const Tensor> a) {
+        return graph::host_call(cubed(true), std::array{spec}, a);
+      });
+      QVERIFY(graph.text().find("%1 = call cubed(x0)") != std::string::npos);
+      const Graph passed = graph::run_passes(graph).back().passed.graph;
+      QCOMPARE(called(passed, x).to_vector(), (std::vector{1.0, 8.0, 27.0}));
+      QCOMPARE(gradient_of([&](const Tensor& a) { return called(passed, a); }, x),
+               (std::vector{3.0, 12.0, 27.0}));
+    }
+    // A tape inside, once and twice: each run plays it.
+    for (const bool differentiable : {true, false}) {
+      const Graph inside = graph::trace("g", std::array{three}, [&](std::span<const Tensor> a) {
+        Tape outer, inner;
+        outer.start();
+        outer.watch(a[0]);
+        inner.start();
+        inner.watch(a[0]);
+        const Tensor y = ops::reduce_sum(graph::host_call(cubed(differentiable), std::array{result}, a)[0]);
+        inner.stop();
+        const Tensor first = inner.gradient(std::array{y}, std::array{a[0]})[0];
+        expect_while_traced(static_cast<bool>(first) == differentiable);
+        if (!differentiable) return Tensors{y};
+        const Tensor sum = ops::reduce_sum(first);
+        outer.stop();
+        return Tensors{first, outer.gradient(std::array{sum}, std::array{a[0]})[0]};
+      });
+      const Tensors found = Executable(inside)(Tensors{x});
+      if (!differentiable) continue;
+      QCOMPARE(found[0].to_vector(), (std::vector{3.0, 12.0, 27.0}));
+      QCOMPARE(found[1].to_vector(), (std::vector{6.0, 12.0, 18.0}));
+    }
+  }
+
+  void host_calls_give_what_the_graph_says() {
+    const auto returning = [](Tensors results) {
+      return graph::HostCall{"given", [results](auto) { return results; }, false, {}};
+    };
+    const graph::ValueSpec first_open{DType::float32, {7, 2}, {1, false}};
+    const auto ran = [&](Tensors results) {
+      return Executable(graph::trace("f", {}, [&](auto) {
+        return graph::host_call(returning(results), std::array{first_open}, {});
+      }))({});
+    };
+    for (const std::int64_t rows : {0, 1, 5})
+      QCOMPARE(ran({ops::zeros({rows, 2}, DType::float32)})[0].shape(), (Shape{rows, 2}));
+    EXPECT_ERROR(InvalidArgumentError, ran({}), "given: gave 0 tensors; the graph has 1");
+    EXPECT_ERROR(InvalidArgumentError, ran({ops::zeros({4, 3}, DType::float32)}),
+                 "given: result 0 is float32 (4, 3); the graph has float32 (None, 2)");
+    EXPECT_ERROR(InvalidArgumentError, ran({ops::zeros({4, 2}, DType::int32)}),
+                 "given: result 0 is int32 (4, 2); the graph has float32 (None, 2)");
+  }
+
+  void another_graph_owns_what_a_host_call_needs() {
+    int owned = 0;
+    std::function<graph::HostCall()> make;
+    make = [&] {
+      ++owned;
+      return graph::HostCall{"h", [](std::span<const Tensor> a) { return Tensors{a[0]}; }, true, make};
+    };
+    const graph::ValueSpec result{DType::float64, {3}};
+    const Graph inner = graph::trace("f", std::array{three}, [&](std::span<const Tensor> a) {
+      return graph::host_call(make(), std::array{result}, a);
+    });
+    QCOMPARE(owned, 1);
+    called(inner, three_of(1, 2, 3));
+    QCOMPARE(owned, 1);
+    const Graph outer = graph::trace("g", std::array{three}, [&](std::span<const Tensor> a) {
+      return Tensors{called(inner, a[0])};
+    });
+    QCOMPARE(owned, 2);
+    QCOMPARE(called(outer, three_of(1, 2, 3)).to_vector(), (std::vector{1.0, 2.0, 3.0}));
   }
 
   void a_gradient_of_ones_own_counts_inside_and_outside() {

@@ -10,6 +10,14 @@ import tapedeck as tf
 Dataset = tf.data.Dataset
 
 
+def setUpModule():
+    """Functions of stages are called for each element here; test_data_in_functions.py has those that are traced."""
+    before = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    unittest.addModuleCleanup(tf.config.run_functions_eagerly, before)
+
+
+
 def values(dataset):
     """The elements as nested Python lists and tuples."""
     return [plain(element) for element in dataset]

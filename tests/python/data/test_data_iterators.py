@@ -21,6 +21,14 @@ from tapedeck import _engine, tfe
 Dataset = tf.data.Dataset
 
 
+def setUpModule():
+    """Functions of stages are called for each element here; test_data_in_functions.py has those that are traced."""
+    before = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    unittest.addModuleCleanup(tf.config.run_functions_eagerly, before)
+
+
+
 def ints(iterator):
     return [int(x) for x in iterator]
 

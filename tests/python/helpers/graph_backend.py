@@ -31,7 +31,9 @@ class EagerGraph(backend.Backend):
         variables = list(variables)
         while bool(condition(*variables).numpy()):
             following = list(body(*variables))
-            assert forms(following) == forms(variables), (following, variables)
+            for before, after, shape in zip(variables, following, shapes or [None] * len(variables), strict=True):
+                assert before.dtype == after.dtype, (following, variables)
+                assert (before.shape if shape is None else shape).is_compatible_with(after.shape), (following, variables, shape)
             variables = following
         return variables
 

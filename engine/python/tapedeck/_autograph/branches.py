@@ -69,7 +69,7 @@ def chosen(predicate, true_side, false_side, names, line, lines_of):
     remaining = iter(backend().branch(predicate, true_fn, false_fn))
     results = []
     for one, other in zip(*sides):
-        count = sum(map(state.is_carried, state.leaves_of(one)))
+        count = len(state.tensors_of([one]))
         results.append(state.merged(one, other, [next(remaining) for _ in range(count)]))
     return results
 
@@ -95,7 +95,7 @@ def _require_alike(name, one, other, line, lines):
 def _as_tensor(value, other):
     """A number beside a tensor as the tensor that it becomes."""
     both = state.is_carried(value) and state.is_carried(other)
-    return state.as_tensor(value) if both else value
+    return tensor(value) if both and not state.is_composite(value) else value
 
 
 def _in(line):

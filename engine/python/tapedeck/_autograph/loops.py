@@ -4,7 +4,7 @@ from tapedeck._autograph import state
 from tapedeck._autograph.backend import backend, is_symbolic
 from tapedeck._autograph.branches import and_, not_, symbolic_if
 from tapedeck._autograph.exits import VALUE
-from tapedeck._autograph.items import items_of
+from tapedeck._autograph.items import items_of, Stream
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import NAMES
@@ -32,6 +32,9 @@ def for_stmt(iterable, body, stop, get, set_, names, lines, options, appends):
     """for item in iterable: body(item). appends: whether lists grow in it, so that a loop over a tensor makes all its iterations one
     by one. Other arguments: as in while_stmt."""
     items = items_of(iterable)
+    if isinstance(items, Stream):
+        _stream_for(items, body, stop, _Loop(get, set_, names, lines, options))
+        return
     if items is not None and items.known_count == 0:
         return
     if items is not None and not (appends and items.known_count is not None):
@@ -67,6 +70,14 @@ def _symbolic_for(items, body, stop, loop):
 
     start = tensor(0, items.dtype)
     loop.run(tensor(0, items.dtype) < items.count, lambda index: run(body, items.at(index)), more, start)
+
+
+def _stream_for(items, body, stop, loop):
+    def more(index):
+        return items.more(index) if stop is None else and_(not_(run(stop)), lambda: items.more(index))
+
+    start = tensor(0, "int64")
+    loop.run(items.more(start), lambda index: run(body, items.take(index)), more, start)
 
 
 def _both(one, other):
@@ -107,24 +118,21 @@ class _Loop:
             end = self._ended()
             return [state.scalar_bool(goes_on, "the condition of the loop", self._line), *counts, *state.tensors_of(end)]
 
-        shapes = [None] * (len(first) - len(state.tensors_of(self._start))) + self._shapes()
+        shapes = [None] * (len(first) - len(state.tensors_of(self._start))) + state.shapes_in_loop(self._start, self._invariant)
         last = backend().loop(first, lambda goes_on, *others: goes_on, following, shapes)
         self._enter(last, len(counters))
 
-    def _shapes(self):
-        """Of each tensor that the loop carries the shape that set_loop_options gave it, or None."""
-        return [self._shape_of(leaf) for value in self._start for leaf in state.leaves_of(value) if state.is_carried(leaf)]
-
-    def _shape_of(self, leaf):
+    def _invariant(self, leaf):
+        """The shape that set_loop_options gave a tensor of the loop, or None."""
         shape = next((shape for variable, shape in self._invariants if variable is leaf), None)
         return shape if shape is None else TensorShape(shape.shape if hasattr(shape, "dtype") else shape)
 
     def _may_change(self, before, after):
         """Whether shape_invariants let the value's shape change so."""
-        pairs = [(old, new) for old, new in zip(state.leaves_of(before), state.leaves_of(after)) if state.is_carried(old)]
-        shapes = [self._shape_of(old) for old, _ in pairs]
-        return all(state.as_tensor(new).shape == state.as_tensor(old).shape if shape is None else
-                   shape.is_compatible_with(state.as_tensor(new).shape) for (old, new), shape in zip(pairs, shapes))
+        old, new = state.tensors_of([before]), state.tensors_of([after])
+        shapes = state.shapes_in_loop([before], self._invariant)
+        return all(one.shape == other.shape if shape is None else shape.is_compatible_with(other.shape)
+                   for one, other, shape in zip(old, new, shapes))
 
     def _enter(self, variables, counters):
         """Gives the names their values of this iteration; returns the counters."""

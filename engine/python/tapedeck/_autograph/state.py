@@ -66,19 +66,28 @@ def is_tensor(value):
     return isinstance(value, _engine.Tensor)
 
 
-def _is_array(value):
-    """Whether it is a tf.TensorArray, which a graph carries as one tensor."""
+def is_composite(value):
+    """Whether it is an object that a graph carries as tensors: a tf.TensorArray, a tf.SparseTensor, tf.IndexedSlices. _carried() are those;
+    _with(tensors): the object with others, _with(None): a copy; _carried_shapes(): their shapes in all iterations of a loop, None where one
+    keeps the shape that it has; _is_formed(): whether these are known yet, else _formed_as(another one) is to be carried."""
     return hasattr(type(value), "_carried")
 
 
 def is_carried(value):
-    """Whether a graph can carry the value: a tensor, what Python's numbers, texts and arrays become, and tensor arrays of a shape."""
-    return isinstance(value, (_engine.Tensor, *_CONVERTIBLE)) or _is_array(value) and value._is_formed()
+    """Whether a graph can carry the value: a tensor, what Python's numbers, texts and arrays become, and objects made of tensors."""
+    return isinstance(value, (_engine.Tensor, *_CONVERTIBLE)) or is_composite(value) and value._is_formed()
 
 
-def as_tensor(value):
-    """The tensor that a graph carries of the value."""
-    return value._carried() if _is_array(value) else tensor(value)
+def _tensors_of_leaf(leaf):
+    """The tensors that a graph carries of a leaf."""
+    return leaf._carried() if is_composite(leaf) else [tensor(leaf)]
+
+
+def shapes_in_loop(values, given):
+    """Of each of tensors_of(values) the shape that it has in all iterations of a loop; None for the one that it has. given(leaf): of a
+    tensor the one that the program names, or None."""
+    return [shape for value in values for leaf in leaves_of(value) if is_carried(leaf)
+            for shape in (leaf._carried_shapes() if is_composite(leaf) else [given(leaf)])]
 
 
 def scalar_bool(value, what, line):
@@ -91,7 +100,7 @@ def scalar_bool(value, what, line):
 
 def shown(value):
     """A value as errors show it: dtype and shape of tensors, else what it is."""
-    if _is_array(value):
+    if is_composite(value):
         return repr(value)
     if is_tensor(value):
         return f"{value.dtype.name} {value.shape}"
@@ -118,7 +127,7 @@ def leaves_of(value):
 
 def tensors_of(values):
     """Tensors for all leaves that a graph carries, in their order."""
-    return [as_tensor(leaf) for value in values for leaf in leaves_of(value) if is_carried(leaf)]
+    return [each for value in values for leaf in leaves_of(value) if is_carried(leaf) for each in _tensors_of_leaf(leaf)]
 
 
 def with_tensors(values, tensors):
@@ -128,19 +137,19 @@ def with_tensors(values, tensors):
     for value in map(copied, values):
         leaves = leaves_of(value)
         if any(map(is_carried, leaves)):
-            new = [_in_place_of(leaf, next(remaining)) if is_carried(leaf) else leaf for leaf in leaves]
+            new = [_in_place_of(leaf, remaining) if is_carried(leaf) else leaf for leaf in leaves]
             value = nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
         made.append(value)
     return made
 
 
-def _in_place_of(leaf, carried):
-    return leaf._with(carried) if _is_array(leaf) else carried
+def _in_place_of(leaf, tensors):
+    return leaf._with([next(tensors) for _ in leaf._carried()]) if is_composite(leaf) else next(tensors)
 
 
 def copied(value):
-    """The value with lists, dicts and tensor arrays of its own: what a branch appends or writes the other does not see."""
-    if _is_array(value):
+    """The value with lists, dicts and objects made of tensors of its own: what a branch appends or writes the other does not see."""
+    if is_composite(value):
         return value._with(None)
     if type(value) in (list, tuple):
         return type(value)(map(copied, value))
@@ -152,12 +161,14 @@ def zeros_like(value):
     def zero(leaf):
         if not is_carried(leaf):
             return leaf
-        carried = as_tensor(leaf)
-        shape = [] if carried.shape.rank is None else [extent or 0 for extent in carried.shape]
-        made = op("fill")(shape, "") if carried.dtype.name == "string" else op("zeros")(shape, carried.dtype)
-        return _in_place_of(leaf, made)
+        return _in_place_of(leaf, map(_zeros, _tensors_of_leaf(leaf)))
 
     return nest.map_structure(zero, value) if nest.is_nested(value) else zero(value)
+
+
+def _zeros(carried):
+    shape = [] if carried.shape.rank is None else [extent or 0 for extent in carried.shape]
+    return op("fill")(shape, "") if carried.dtype.name == "string" else op("zeros")(shape, carried.dtype)
 
 
 def hidden(value):
@@ -166,7 +177,7 @@ def hidden(value):
 
 
 def _is_unformed(leaf):
-    return _is_array(leaf) and not leaf._is_formed()
+    return is_composite(leaf) and not leaf._is_formed()
 
 
 def lacks(value):
@@ -181,7 +192,7 @@ def completed(value, there):
     leaves, others = leaves_of(value), leaves_of(there)
     if len(leaves) != len(others) or not any(map(_is_unformed, leaves)):
         return value
-    new = [leaf._formed_as(other) if _is_unformed(leaf) and _is_array(other) else leaf for leaf, other in zip(leaves, others)]
+    new = [leaf._formed_as(other) if _is_unformed(leaf) and is_composite(other) else leaf for leaf, other in zip(leaves, others)]
     return nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
 
 
@@ -196,17 +207,28 @@ def difference(one, other):
             return "structure"
     found = None
     for left, right in zip(leaves_of(one), leaves_of(other)):
-        if is_carried(left) != is_carried(right) or _is_array(left) != _is_array(right):
+        if is_carried(left) != is_carried(right) or is_composite(left) != is_composite(right):
             return "kind"
         if not is_carried(left) and left is not right and not (_is_unformed(left) and _is_unformed(right)):
             return "kind"
         if is_carried(left) and not _same_number(left, right):
-            left, right = as_tensor(left), as_tensor(right)
-            if left.dtype != right.dtype:
-                return "dtype"
-            if left.shape != right.shape:
-                found = "shape"
+            kind = _difference_of_leaves(left, right)
+            if kind and kind != "shape":
+                return kind
+            found = found or kind
     return found
+
+
+def _difference_of_leaves(one, other):
+    left, right = _tensors_of_leaf(one), _tensors_of_leaf(other)
+    if is_composite(one) and type(one) is not type(other) or len(left) != len(right):
+        return "kind"
+    if any(mine.dtype != theirs.dtype for mine, theirs in zip(left, right)):
+        return "dtype"
+    shapes = one._carried_shapes() if is_composite(one) else [None]
+    same = all(mine.shape == theirs.shape if shape is None else shape.is_compatible_with(theirs.shape)
+               for mine, theirs, shape in zip(left, right, shapes))
+    return None if same else "shape"
 
 
 def _same_number(one, other):

@@ -55,6 +55,24 @@ class IndexedSlices:
         """Where the rows are."""
         return self._values.device
 
+    # ---- in graphs (_autograph/state.py)
+
+    def _is_formed(self):
+        return True
+
+    def _carried(self):
+        return [self._values, self._indices, *([] if self._dense_shape is None else [self._dense_shape])]
+
+    def _carried_shapes(self):
+        return [shapes.TensorShape([None, *self._values.shape[1:]]), shapes.TensorShape([None]), None][:len(self._carried())]
+
+    @staticmethod
+    def _maker():
+        return lambda tensors: IndexedSlices(*tensors)
+
+    def _with(self, tensors):
+        return self if tensors is None else IndexedSlices(*tensors)
+
     def _shown_in_errors(self):
         """What errors show of it."""
         return f"IndexedSlices(values: {shown(self._values)}, indices: {shown(self._indices)})"

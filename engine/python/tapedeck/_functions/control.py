@@ -13,6 +13,24 @@ def is_unknown(value):
     return _engine.is_symbolic(value) and _engine.known_value(value) is None
 
 
+def _is_composite(leaf):
+    """Whether it is an object that a graph carries as tensors (_autograph/state.py)."""
+    return hasattr(type(leaf), "_carried")
+
+
+def _expanded(leaves):
+    """The leaves with what a graph carries in place of objects that are made of tensors."""
+    return [part for leaf in leaves for part in (leaf._carried() if _is_composite(leaf) else [leaf])]
+
+
+def _packed(structure, tensors):
+    """The structure with these in place of what _expanded gives of its leaves; None stays."""
+    remaining = iter(tensors)
+    leaves = [leaf._with([next(remaining) for _ in leaf._carried()]) if _is_composite(leaf) else leaf if leaf is None else next(remaining)
+              for leaf in nest.flatten(structure)]
+    return nest.pack_sequence_as(structure, leaves)
+
+
 def _tensors(function, leaves):
     for leaf in leaves:
         if not isinstance(leaf, (_engine.Tensor, _engine.Variable, bool, int, float, complex, str, bytes)) and not hasattr(
@@ -30,23 +48,51 @@ def branch(function, pred, true_fn, false_fn):
         def called():
             returned = fn()
             leaves = nest.flatten(returned)
-            forms.append((returned, [leaf is None for leaf in leaves]))
-            return _tensors(function, [leaf for leaf in leaves if leaf is not None])
+            forms.append((returned, [None if leaf is None else type(leaf) if _is_composite(leaf) else _engine.Tensor for leaf in leaves]))
+            return _tensors(function, _expanded(leaf for leaf in leaves if leaf is not None))
         return called
 
-    results = iter(_engine.graph_branch(_engine.convert_to_tensor(pred), flat(true_fn), flat(false_fn)))
-    (one, missing), (other, missing_there) = forms
+    results = _engine.graph_branch(_engine.convert_to_tensor(pred), flat(true_fn), flat(false_fn))
+    (one, kinds), (other, kinds_there) = forms
     nest.assert_same_structure(one, other)
-    if missing != missing_there:
-        raise TypeError(f"{function}: one branch returns None where the other returns a tensor: {one!r} and {other!r}")
-    return nest.pack_sequence_as(one, [None if none else next(results) for none in missing])
+    if kinds != kinds_there:
+        missing = "None" if None in {*kinds, *kinds_there} else "another kind of object"
+        raise TypeError(f"{function}: one branch returns {missing} where the other returns a tensor: {one!r} and {other!r}")
+    return _packed(one, results)
+
+
+def _formed(cond, body, loop_vars):
+    """loop_vars with the forms that some objects in it have only behind an iteration."""
+    leaves = nest.flatten(loop_vars)
+    if all(leaf._is_formed() for leaf in leaves if _is_composite(leaf)):
+        return loop_vars
+    seen = []
+
+    def probe(tensors):
+        remaining = iter(tensors)
+        tried = [leaf._with(None) if _is_composite(leaf) else next(remaining) for leaf in leaves]
+        seen.extend(nest.flatten(body(*nest.pack_sequence_as(loop_vars, tried))))
+        return []
+
+    tensors = [_engine.convert_to_tensor(leaf) for leaf in leaves if not _is_composite(leaf)]
+    _engine.trace_graph("discarded", [(f"x{number}", each.dtype, each.shape) for number, each in enumerate(tensors)], probe)
+    if len(seen) != len(leaves):
+        return loop_vars  # the loop says what is wrong
+    made = [leaf if not _is_composite(leaf) or leaf._is_formed() else leaf._formed_as(other) for leaf, other in zip(leaves, seen)]
+    return nest.pack_sequence_as(loop_vars, made)
 
 
 def loop(function, cond, body, loop_vars, shapes=()):
     """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds, when the graph runs. Numbers become tensors. shapes: for each leaf
     of loop_vars its shape in all iterations, None for the one that it has; or nothing for none."""
+    loop_vars = nest.map_structure(lambda leaf: leaf._with(None) if _is_composite(leaf) else leaf, loop_vars)  # it keeps its own
+    loop_vars = _formed(cond, body, loop_vars)
+    leaves = nest.flatten(loop_vars)
+    shapes = [shape for leaf, given in zip(leaves, shapes or [None] * len(leaves))
+              for shape in (leaf._carried_shapes() if _is_composite(leaf) else [given])]
+
     def structured(tensors):
-        return nest.pack_sequence_as(loop_vars, tensors)
+        return _packed(loop_vars, tensors)
 
     def holds(tensors):
         return [_engine.convert_to_tensor(cond(*structured(tensors)))]
@@ -55,13 +101,17 @@ def loop(function, cond, body, loop_vars, shapes=()):
         values = body(*structured(tensors))
         if len(loop_vars) == 1 and not (isinstance(values, (list, tuple)) and len(values) == 1):
             values = [values]
-        leaves = nest.flatten(values)
-        if len(leaves) != len(tensors):
-            raise _engine.InvalidArgumentError(f"{function}: body returns {len(leaves)} tensors; there are {len(tensors)} loop variables")
+        made = nest.flatten(values)
+        for number, (before, after) in enumerate(zip(leaves, made)):
+            if _is_composite(before) and type(before) is not type(after):
+                raise _engine.TypeMismatchError(f"{function}: loop variable {number} is {before!r}, and body makes it {after!r}")
+        made = _expanded(made)
+        if len(made) != len(tensors):
+            raise _engine.InvalidArgumentError(f"{function}: body returns {len(made)} tensors; there are {len(tensors)} loop variables")
         return [leaf if isinstance(leaf, _engine.Tensor) else _engine.convert_to_tensor(leaf, before.dtype)
-                for leaf, before in zip(leaves, tensors)]
+                for leaf, before in zip(made, tensors)]
 
-    return structured(_engine.graph_loop(_tensors(function, nest.flatten(loop_vars)), holds, step, shapes))
+    return structured(_engine.graph_loop(_tensors(function, _expanded(leaves)), holds, step, shapes))
 
 
 class Backend(autograph.Backend):

@@ -6,7 +6,6 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._core.dtypes import DType
-from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.shapes import TensorShape
 from tapedeck.data.specs import TensorSpec
 
@@ -74,6 +73,11 @@ def _of_tensors(name, tensors, made_of):
     return Leaf((name, *map(_key_of, specs)), tensors, specs, made_of)
 
 
+def is_composite(value):
+    """Whether it is an object that graphs carry as tensors: a data set, an iterator, a sparse tensor. Its _parts() are what a Leaf has."""
+    return hasattr(type(value), "_parts")
+
+
 def _is_value(leaf):
     return leaf is None or leaf is ... or isinstance(leaf, (*_VALUES, DType, TensorShape, type, range, slice))
 
@@ -89,9 +93,10 @@ def leaf_of(value):
         return leaf_of(_engine.convert_to_tensor(value))
     if isinstance(value, _engine.Variable):
         return Leaf(("variable", ByIdentity(value)), made_of=lambda tensors: value, shown=f"<tf.Variable {value.name!r}>")
-    if isinstance(value, IndexedSlices):
-        tensors = (value.values, value.indices, *([] if value.dense_shape is None else [value.dense_shape]))
-        return _of_tensors("slices", tensors, lambda given: IndexedSlices(*given))
+    if is_composite(value):
+        return Leaf(*value._parts())
+    if hasattr(type(value), "_carried"):
+        return _of_tensors(type(value).__name__, tuple(value._carried()), value._maker())
     if _is_value(value):  # 1, 1.0 and True are different arguments, as are 0.0 and -0.0; a NaN is the same each time
         key = type(value), (repr(value) if isinstance(value, (float, complex, slice)) else value)
         return Leaf(key, made_of=lambda tensors: value)
@@ -119,6 +124,8 @@ class Arguments:
         for leaf in self.leaves:
             if leaf.specs:
                 spec = next(remaining)
+                if leaf.key[0] != "tensor":
+                    continue  # a data set's tensor says nothing of it
                 leaf.key, leaf.specs = _key_of(spec), (spec,)
         self._make_signature()
 
@@ -160,7 +167,7 @@ class Results:
                 leaf = leaf.read_value()
             if isinstance(leaf, (*_VALUES, *_ARRAYS)):
                 leaf = _engine.convert_to_tensor(leaf)
-            if not isinstance(leaf, (_engine.Tensor, IndexedSlices)):
+            if not isinstance(leaf, _engine.Tensor) and not is_composite(leaf) and not hasattr(type(leaf), "_carried"):
                 raise TypeError(f"To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes "
                                 f"or None values; in compilation of {name}, found return value of type {type(leaf).__name__}, which is "
                                 "not a Tensor or ExtensionType.")

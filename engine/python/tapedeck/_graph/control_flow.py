@@ -15,7 +15,7 @@ from tapedeck._core.composites import either, op, require_callable as _require_c
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._functions import control
-from tapedeck._graph import counted
+from tapedeck._graph import slice_loops
 from tapedeck._graph.tensor_array import TensorArray
 
 
@@ -182,8 +182,6 @@ def _invariants(loop_vars, shapes):
 
 
 def _loop_of_graph(cond, body, loop_vars, limit, return_same_structure, shapes):
-    if any(isinstance(leaf, TensorArray) for leaf in nest.flatten(loop_vars)):
-        raise _engine.UnimplementedError("while_loop: a TensorArray as a loop variable, in a function that is traced")
     if limit is None:
         values = control.loop("while_loop", cond, body, loop_vars, shapes)
     else:
@@ -293,21 +291,29 @@ def _stacked(function, results, signature=None):
         _require_form(function, f"result {number} of fn", results[0], result)
     for leaves in zip(*(nest.flatten(result) for result in results)):
         columns.append([_leaf(function, number, leaf, leaves[0]) for number, leaf in enumerate(leaves)])
-    if signature is not None:
-        _require_form(function, "the result of fn", signature, results[0])
-        if isinstance(signature, (list, tuple)) and type(signature) is not type(results[0]):
-            raise _engine.TypeMismatchError(f"{function}: fn returns a {type(results[0]).__name__}; fn_output_signature is a "
-                                            f"{type(signature).__name__}")
-        wanted = _dtypes(signature)
-        given = [column[0].dtype for column in columns]
-        if wanted != given:
-            raise InvalidArgumentError(f"{function}: fn returns {', '.join(dtype.name for dtype in given)}; "
-                                       f"fn_output_signature is {', '.join(dtype.name for dtype in wanted)}")
+    _require_signature(function, signature, results[0])
     return nest.pack_sequence_as(results[0], [op("stack")(column, axis=0) for column in columns])
 
 
-def _mapped(function, fn, slices, elems, signature):
+def _require_signature(function, signature, result):
+    """Refuses what fn returns where it has not the form and the dtypes of fn_output_signature."""
+    if signature is None:
+        return
+    _require_form(function, "the result of fn", signature, result)
+    if isinstance(signature, (list, tuple)) and type(signature) is not type(result):
+        raise _engine.TypeMismatchError(f"{function}: fn returns a {type(result).__name__}; fn_output_signature is a "
+                                        f"{type(signature).__name__}")
+    wanted, given = _dtypes(signature), [tensor(leaf).dtype for leaf in nest.flatten(result)]
+    if wanted != given:
+        raise InvalidArgumentError(f"{function}: fn returns {', '.join(dtype.name for dtype in given)}; "
+                                   f"fn_output_signature is {', '.join(dtype.name for dtype in wanted)}")
+
+
+def _mapped(function, fn, elems, signature, broadcasts=False):
     _require_callable(function, "fn", fn)
+    if _engine.is_tracing():
+        return slice_loops.mapped(function, fn, elems, lambda result: _require_signature(function, signature, result), broadcasts)
+    slices = _slices(function, elems, broadcasts)
     if slices:
         return _stacked(function, [fn(part) for part in slices], signature)
     form = elems if signature is None else signature
@@ -329,9 +335,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     another dtype or form than fn_output_signature has; TypeError for a value that is not a function, and a list where that is a tuple.
     """
     signature = dtype if fn_output_signature is None else fn_output_signature
-    if counted.is_counted(elems):
-        return counted.mapped("map_fn", fn, elems)
-    return _mapped("map_fn", fn, _slices("map_fn", elems), elems, signature)
+    return _mapped("map_fn", fn, elems, signature)
 
 
 @public("vectorized_map")
@@ -342,7 +346,7 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True, name=None)
     Returns: in the form of fn's results, each with an axis more in front.
     Errors: as those of tf.map_fn.
     """
-    return _mapped("vectorized_map", fn, _slices("vectorized_map", elems, broadcasts=True), elems, None)
+    return _mapped("vectorized_map", fn, elems, None, True)
 
 
 def _accumulate(function, fn, elems, initializer, backwards):
@@ -379,16 +383,25 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     Errors: InvalidArgumentError (a ValueError) for scalars, different extents, results of another form or of different
     shapes, and for no slices without an initializer; TypeError for a value that is not a function.
     """
-    if counted.is_counted(elems):
-        return counted.accumulated("scan", fn, elems, initializer, reverse, True)
+    if _engine.is_tracing():
+        _require_callable("scan", "fn", fn)
+        return slice_loops.scanned(fn, elems, initializer, reverse, _accumulated("scan"))
     values = _accumulate("scan", fn, elems, initializer, reverse)
     if not values:
         return nest.map_structure(lambda leaf: op("zeros")([0, *tensor(leaf).shape], tensor(leaf).dtype), initializer)
     return _stacked("scan", values[::-1] if reverse else values)
 
 
-def _last(values, initializer):
+def _accumulated(function):
+    return lambda accumulated, result: _require_form(function, "the result of fn", accumulated, result)
+
+
+def _folded(function, fn, elems, initializer, backwards):
     """The last value, or the initializer where there was nothing to accumulate."""
+    if _engine.is_tracing():
+        _require_callable(function, "fn", fn)
+        return slice_loops.folded(function, fn, elems, initializer, backwards, _accumulated(function))
+    values = _accumulate(function, fn, elems, initializer, backwards)
     return values[-1] if values else nest.map_structure(tensor, initializer)
 
 
@@ -400,9 +413,7 @@ def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
     Returns: in the form of initializer (or elems).
     Errors: as those of tf.scan.
     """
-    if counted.is_counted(elems):
-        return counted.accumulated("foldl", fn, elems, initializer, False, False)
-    return _last(_accumulate("foldl", fn, elems, initializer, False), initializer)
+    return _folded("foldl", fn, elems, initializer, False)
 
 
 @public("foldr")
@@ -413,6 +424,4 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
     Returns: in the form of initializer (or elems).
     Errors: as those of tf.scan.
     """
-    if counted.is_counted(elems):
-        return counted.accumulated("foldr", fn, elems, initializer, True, False)
-    return _last(_accumulate("foldr", fn, elems, initializer, True), initializer)
+    return _folded("foldr", fn, elems, initializer, True)

@@ -45,13 +45,24 @@ def _returned(name, func, arguments):
         raise kind(f"{name}: {type(error).__name__}: {error}") from error
 
 
+def _called_by_graph(name, func, arguments, Tout, as_arguments):
+    """Each run of the graph that is being traced calls func. Results: of the dtypes Tout and of shapes that each run has."""
+    kinds = [] if Tout is None else list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    listed = isinstance(Tout, (list, tuple))
+    called = f"{name}({getattr(func, '__name__', type(func).__name__)})"
+
+    def run(tensors):
+        returned = _called(called, func, as_arguments(tensors), Tout, list)
+        return returned if listed else [] if Tout is None else [returned]
+
+    results = _engine.graph_host_call(called, run, arguments, [(dtypes.as_dtype(kind), None) for kind in kinds], as_arguments is list)
+    return None if Tout is None else results if listed else results[0]
+
+
 def _called(name, func, arguments, Tout, as_arguments=list):
     require_callable(name, "func", func)
     if _engine.is_tracing():
-        if Tout is None or isinstance(Tout, (list, tuple)) and not Tout:
-            return _engine.graph_host_call(name, lambda tensors: _called(name, func, as_arguments(tensors), Tout), arguments)
-        raise _engine.UnimplementedError(f"{name}: in a function that is traced its results have no known shape; with Tout None it is "
-                                         "called when the graph runs, or call tf.config.run_functions_eagerly(True)")
+        return _called_by_graph(name, func, arguments, Tout, as_arguments)
     returned = _returned(name, func, as_arguments(arguments))
     if not isinstance(Tout, (list, tuple)):
         if Tout is not None and isinstance(returned, (list, tuple)) and len(returned) == 1:
@@ -79,7 +90,8 @@ def _decorator(name, of_function):
 
 @public("py_function", "tfe.py_func")
 def py_function(func=None, inp=None, Tout=None, name=None):
-    """func(*inp), called at once, its results of the dtypes Tout. Gradients flow through the ops that func calls.
+    """func(*inp), called at once, its results of the dtypes Tout. Gradients flow through the ops that func calls. In a function that is
+    traced each run calls func; its results have shapes that are known only then.
 
         @tf.py_function(Tout=tf.float32)
         def doubled(x):

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, nest
 from tapedeck._core.arguments import array, integer, integers
 from tapedeck._core.composites import op
 from tapedeck._core.extents import is_late
@@ -211,7 +211,10 @@ class Generator(Trackable):
             raise _engine.InvalidArgumentError("Generator: needs either copy_from or state, and not both")
         if copy_from is not None and not isinstance(copy_from, Generator):
             raise _engine.TypeMismatchError(f"Generator: copy_from is {copy_from!r}; needs a tf.random.Generator")
-        self._key, self._counter = _state("Generator", copy_from.state if state is None else state)
+        if _engine.is_tracing():
+            getattr(_engine, "check_creation", lambda: None)()  # it has a state as a variable has a value
+        with _engine.Untraced():
+            self._key, self._counter = _state("Generator", copy_from.state if state is None else state)
         self._drawing = threading.RLock()  # what a shape does to become one may draw, too
         living.add(self)
 
@@ -229,6 +232,9 @@ class Generator(Trackable):
     def from_non_deterministic_state(cls, alg=None):
         """A generator with a random state."""
         _check_algorithm("from_non_deterministic_state", alg)
+        if _engine.is_tracing():
+            raise _engine.UnimplementedError("Generator: from_non_deterministic_state in a function that is traced, whose runs would all "
+                                             "begin with the state of its trace; make the generator outside")
         return cls._made(int.from_bytes(os.urandom(8), "little"))
 
     @classmethod
@@ -243,6 +249,8 @@ class Generator(Trackable):
     @property
     def state(self):
         """(key, counter) as an int64 tensor."""
+        if _engine.is_tracing():
+            return _engine.graph_host_call("Generator.state", lambda _: [self.state], [], [("int64", (2,))])[0]
         with self._drawing:
             words = [_signed(self._key), _signed(self._counter)]
         return _engine.convert_to_tensor(np.array(words))
@@ -260,16 +268,22 @@ class Generator(Trackable):
 
     def reset(self, state):
         """Sets the state: (key, counter)."""
+        if self._later("reset", state):
+            return
         with self._drawing:
             self._key, self._counter = _state("reset", state)
 
     def reset_from_seed(self, seed):
         """Restarts the sequence from a seed."""
+        if self._later("reset_from_seed", seed):
+            return
         with self._drawing:
             self._key, self._counter = _mix(integer(seed, "seed") % _WORD), 0
 
     def skip(self, delta):
         """Advances the counter."""
+        if self._later("skip", delta):
+            return
         with self._drawing:
             self._counter = (self._counter + integer(delta, "delta")) % _WORD
 
@@ -288,11 +302,33 @@ class Generator(Trackable):
             key, first, self._counter = self._key, self._counter, (self._counter + count) % _WORD
         return [self._made(_mix(key ^ _mix((first + number) % _WORD))) for number in range(count)]
 
+    def _later(self, method, value):
+        """In a function that is traced, has each run call the method. Returns: whether it has."""
+        if not _engine.is_tracing():
+            return False
+        _engine.graph_host_call(f"Generator.{method}", lambda values: getattr(self, method)(values[0]) or [],
+                                [_engine.convert_to_tensor(value)])
+        return True
+
+    def _draw_by_graph(self, function, arguments):
+        """Each run draws the next numbers. Gradients flow as they do when the function is called."""
+        structure = list(arguments)
+        leaves = nest.flatten(structure)
+        places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, (_engine.Tensor, _engine.Variable))]
+        seen = []
+        _engine.trace_graph("discarded", [], lambda _: seen.append(function(*arguments)) or [])
+
+        def drawn(tensors):
+            known = list(leaves)
+            for place, value in zip(places, tensors):
+                known[place] = value
+            return [self._draw(function, *nest.pack_sequence_as(structure, known))]
+
+        return _engine.graph_host_call("Generator", drawn, [leaves[place] for place in places], [(seen[0].dtype, seen[0].shape)], True)[0]
+
     def _draw(self, function, *arguments):
         if _engine.is_tracing():
-            raise _engine.UnimplementedError("Generator: each run of a function that is traced would draw the same numbers; use "
-                                             "tf.random's functions there, draw outside, or call "
-                                             "tf.config.run_functions_eagerly(True)")
+            return self._draw_by_graph(function, arguments)
         with self._drawing:
             with _at(self._key, self._counter):
                 result = function(*arguments)
@@ -313,7 +349,7 @@ class Generator(Trackable):
 
     def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
         """As stateless_binomial."""
-        return self._draw(lambda: op("random_binomial")(*_trials(shape, counts, probs), dtype))
+        return self._draw(lambda *given: op("random_binomial")(*_trials(*given), dtype), shape, counts, probs)
 
     def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
         """Integers of which every bit is random. dtype: int32, int64, uint32 or uint64."""
@@ -340,7 +376,8 @@ def get_global_generator():
     global _global_generator
     with _choosing:
         if _global_generator is None:
-            _global_generator = Generator.from_non_deterministic_state()
+            with _engine.Untraced():  # it is of no function's
+                _global_generator = Generator.from_non_deterministic_state()
         return _global_generator
 
 

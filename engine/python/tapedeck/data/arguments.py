@@ -3,6 +3,7 @@ import os
 
 from tapedeck import _engine
 from tapedeck._core.public import public
+from tapedeck.data.graph_stages import Late
 
 AUTOTUNE = public("data.AUTOTUNE", "data.experimental.AUTOTUNE")(-1)
 
@@ -18,6 +19,13 @@ def number(value, function, argument, least=None):
     if least is not None and whole < least:
         raise _engine.InvalidArgumentError(f"{function}: {argument} is {whole}; must be at least {least}")
     return whole
+
+
+def late_number(value, function, argument, least=None):
+    """number(); of a tensor of a graph, whose value a run knows, what then is one."""
+    if isinstance(value, _engine.Tensor) and _engine.is_symbolic(value) and _engine.known_value(value) is None:
+        return Late(value, lambda known: number(known, function, argument, least))
+    return number(value, function, argument, least)
 
 
 def threads_of(count, function):

@@ -10,9 +10,55 @@ from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
 from tapedeck.data.arguments import number
 from tapedeck.data.element_specs import batched, either
-from tapedeck.data.functions import ScalarFunction, zeros_of
+from tapedeck._functions import control
+from tapedeck.data.functions import is_traced, runs_eagerly, ScalarFunction
+from tapedeck.data.graph_stages import made
 from tapedeck.data.iterators import packing
-from tapedeck.data.specs import TensorSpec
+from tapedeck.data.specs import DatasetSpec, TensorSpec
+from tapedeck.data.traced import converted, named, Traced, zeros_of
+
+
+def _folding(function, state, result):
+    """The leaves of a state that a function returned."""
+    new = _structure.as_element(result)
+    if not _structure.same_form(state, new):
+        raise TypeError(f"{function} returned {new!r}, whose structure is not the state's, {state!r}")
+    return _structure.flatten(new)
+
+
+def reduced(dataset, initial_state, reduce_func):
+    """Dataset.reduce."""
+    state = _structure.as_element(initial_state)
+    if _engine.is_tracing():
+        return _reduced_by_graph(dataset, state, reduce_func)
+    if is_traced(reduce_func):
+        specs = [_structure.spec_of(leaf) for leaf in _structure.flatten(state)]
+        called = converted(reduce_func)
+
+        def folded(leaves):
+            sequence = dataset._other(leaves[0], dataset.element_spec)
+            return _structure.flatten(_reduced_by_graph(sequence, _structure.pack(state, iter(leaves[1:])), called))
+
+        function = Traced(named(reduce_func, "reduce"), [DatasetSpec(dataset.element_spec), *specs], folded)
+        return _structure.pack(state, iter(function([dataset._stage, *_structure.flatten(state)])))
+    for element in dataset:
+        state = _structure.pack(state, iter(_folding("reduce: reduce_func", state, reduce_func(state, element))))
+    return state
+
+
+def _reduced_by_graph(dataset, state, reduce_func):
+    more, take = dataset._stream()
+
+    def step(_, *leaves):
+        result = reduce_func(_structure.pack(state, iter(leaves)), take())
+        return [*_folding("reduce: reduce_func", state, result), more()]
+
+    def next_step(goes_on, *leaves):
+        *new, goes_on = step(goes_on, *leaves)
+        return [goes_on, *new]
+
+    _, *leaves = control.loop("reduce", lambda goes_on, *_: goes_on, next_step, [more(), *_structure.flatten(state)])
+    return _structure.pack(state, iter(leaves))
 
 
 def scanned(dataset, initial_state, scan_func):
@@ -20,12 +66,13 @@ def scanned(dataset, initial_state, scan_func):
     state = _structure.as_element(initial_state)
     count = len(_structure.flatten(state))
     known = {}
+    function = converted(scan_func) if is_traced(scan_func) else scan_func
 
     def call(leaves):
         pack_state = _structure.packer(state)
         if "pack" not in known:
             known["pack"] = packing(dataset)
-        result = scan_func(pack_state(leaves[:count]), known["pack"](leaves[count:]))
+        result = function(pack_state(leaves[:count]), known["pack"](leaves[count:]))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(f"scan: scan_func returned {result!r}; needs (new state, output)")
         new, output = map(_structure.as_element, result)
@@ -36,11 +83,16 @@ def scanned(dataset, initial_state, scan_func):
 
     def spec():
         if "spec" not in known:
-            leaves = dataset._stage.take(1).iterate(False).next()
-            call(_structure.flatten(state) + (zeros_of(dataset.element_spec) if leaves is None else leaves))
+            with _engine.Untraced():
+                leaves = dataset._stage.take(1).iterate(False).next()
+                call(_structure.flatten(state) + (zeros_of(dataset.element_spec) if leaves is None else leaves))
         return known["spec"]
 
-    return dataset._stage.scan(_structure.flatten(state), call), spec
+    made_of = call
+    if is_traced(scan_func):
+        specs = [_structure.spec_of(leaf) for leaf in _structure.flatten(state)]
+        made_of = Traced(named(scan_func, "scan"), specs + _structure.flatten(dataset.element_spec), call)
+    return dataset._made("scan", _structure.flatten(state), made_of), spec
 
 
 def rebatched(dataset, sizes, drop_remainder):
@@ -83,7 +135,7 @@ def padded(dataset, size, padded_shapes, padding_values, drop_remainder):
         rows = size if drop_remainder else None
         return _structure.pack(known, iter([_padded_spec(each, shape, rows) for each, shape in zip(specs, shapes)]))
 
-    return dataset._stage.padded_batch(size, shapes, values, drop_remainder), spec
+    return dataset._made("padded_batch", size, shapes, values, drop_remainder), spec
 
 
 def _padded_spec(spec, shape, rows):
@@ -115,7 +167,7 @@ def chosen(datasets, choice_dataset, stop_on_empty):
             found = either(found, each.element_spec)
         return found
 
-    return (_engine.data_choose(choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec,
+    return (made(_engine.data_choose, choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec,
             lambda: first_form(datasets))
 
 
@@ -133,6 +185,7 @@ def drawing(count, weights):
     limits = np.cumsum(shares / shares.sum()) * 2.0**32
     last = int(np.flatnonzero(shares)[-1])
 
+    @runs_eagerly
     def choice(word):
         return min(int(np.searchsorted(limits, int(word), side="right")), last)
 
@@ -149,7 +202,7 @@ def grouped(dataset, key_func, reduce_func, window_size, window_size_func):
     if window_size_func is not None:
         keys = dataset._other(_engine.data_range(0, 1, 1, dtypes.int64), TensorSpec((), dtypes.int64))
         sizes = ScalarFunction(keys, window_size_func, "group_by_window")
-    stage = dataset._stage.group_by_window(ScalarFunction(dataset, key_func, "group_by_window"), reducing, sizes, size)
+    stage = dataset._made("group_by_window", ScalarFunction(dataset, key_func, "group_by_window"), reducing, sizes, size)
     return stage, reducing.spec
 
 
@@ -159,9 +212,20 @@ class _Reduction:
     def __init__(self, dataset, function):
         if not callable(function):
             raise TypeError(f"group_by_window: reduce_func is {function!r}; needs a function")
-        self._dataset, self._function, self._spec = dataset, function, None
+        self._dataset, self._function, self._spec, self._graph = dataset, function, None, None
+        if is_traced(function):
+            self._function = converted(function)
+            specs = [TensorSpec((), dtypes.int64), DatasetSpec(dataset.element_spec)]
+            traced = Traced(named(function, "group_by_window"), specs, self._called)
+            self._graph, self.captured, self.with_captured = traced, traced.captured, traced.with_captured
+            self._function = None  # as StageFunction
 
     def __call__(self, leaves):
+        return self._called(leaves) if self._graph is None else self._graph(leaves)
+
+    captured = ()
+
+    def _called(self, leaves):
         key, window = leaves
         result = self._function(key, self._dataset._other(window, self._dataset.element_spec))
         if not _structure.is_dataset(result):
@@ -185,9 +249,11 @@ def bucketed(dataset, length_of, boundaries, sizes, padded_shapes, padding_value
     if sorted(boundaries) != boundaries:
         raise _engine.InvalidArgumentError(f"bucket_by_sequence_length: bucket_boundaries is {boundaries}; must grow")
 
+    @runs_eagerly
     def key(*element):
         return np.int64(np.searchsorted(boundaries, int(length_of(*element)), side="right"))
 
+    @runs_eagerly
     def reduce(bucket, window):
         size = sizes[int(bucket)]
         if no_padding:
@@ -201,7 +267,11 @@ def bucketed(dataset, length_of, boundaries, sizes, padded_shapes, padding_value
             shapes = _to_boundary(dataset.element_spec if shapes is None else shapes, boundaries[int(bucket)] - 1)
         return window.padded_batch(size, shapes, padding_values, drop_remainder)
 
-    return grouped(dataset, key, reduce, None, lambda bucket: np.int64(sizes[int(bucket)]))
+    @runs_eagerly
+    def size_of(bucket):
+        return np.int64(sizes[int(bucket)])
+
+    return grouped(dataset, key, reduce, None, size_of)
 
 
 def _to_boundary(shapes, length):

@@ -8,12 +8,13 @@ from tapedeck._core import dtypes
 from tapedeck._core.composites import require_few
 from tapedeck._core.public import public
 from tapedeck.data import settings, structure as _structure
-from tapedeck.data.arguments import AUTOTUNE, number, threads_of
-from tapedeck.data.combining import bucketed, chosen, drawing, first_form, grouped, padded, rebatched, scanned, unique
+from tapedeck.data.arguments import AUTOTUNE, late_number, number, threads_of
+from tapedeck.data.combining import bucketed, chosen, drawing, first_form, grouped, padded, rebatched, reduced, scanned, unique
 from tapedeck.data.element_specs import batched, either, nest_specs, rows
 from tapedeck.data.functions import Predicate, StageFunction
+from tapedeck.data.graph_stages import carrier, made, parts_of
 from tapedeck.data.generators import generator_dataset
-from tapedeck.data.iterators import Iterator, NumpyIterator
+from tapedeck.data.iterators import GraphIterator, Iterator, NumpyIterator, require_no_trace
 from tapedeck.data.specs import DatasetSpec, TensorSpec
 from tapedeck.io.files import matching
 
@@ -55,6 +56,10 @@ class DatasetV2:
         """Another data set, for files that this one does not know: those below it."""
         return DatasetV2(stage, spec, form)
 
+    def _made(self, method, *args):
+        """self._stage.method(*args); where only a run of a graph knows args, a stage of that graph."""
+        return made(lambda stage, *given: getattr(stage, method)(*given), self._stage, *args)
+
     def _same_spec(self, stage):
         return DatasetV2(stage, lambda: self.element_spec, self._form)
 
@@ -93,11 +98,13 @@ class DatasetV2:
         """How many elements: an int64 tensor; INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
         return _engine.convert_to_tensor(self._cardinality(), dtypes.int64)
 
-    def _cardinality(self):
+    def _cardinality(self):  # of a stage of a graph a tensor
         return self._stage.cardinality()
 
     def __len__(self):
         count = self._cardinality()
+        if isinstance(count, _engine.Tensor):
+            raise TypeError("len() of a data set that each run of a graph makes; cardinality() gives a tensor")
         if count < 0:
             raise TypeError("The dataset is infinite." if count == INFINITE_CARDINALITY else "The dataset length is unknown.")
         return count
@@ -113,7 +120,22 @@ class DatasetV2:
     # ---- going through it
 
     def __iter__(self):
+        require_no_trace()
         return Iterator(self)
+
+    def _parts(self):
+        return parts_of(DatasetV2, self.element_spec, self._gpu, carrier(self._stage))
+
+    @staticmethod
+    def _parts_of_spec(spec):
+        return parts_of(DatasetV2, spec, None, None)
+
+    def _begun(self):
+        """An iterator of a graph."""
+        return GraphIterator(self)
+
+    def _stream(self):
+        return self._begun()._stream()
 
     def make_one_shot_iterator(self):
         """An iterator (TensorFlow 1), whose get_next() raises tf.errors.OutOfRangeError at the end."""
@@ -137,14 +159,11 @@ class DatasetV2:
         return found[0]
 
     def reduce(self, initial_state, reduce_func, name=None):
-        """Folds reduce_func(state, element) → state over all elements; returns the last state, in the structure of initial_state."""
-        state = _structure.as_element(initial_state)
-        for element in self:
-            new = _structure.as_element(reduce_func(state, element))
-            if not _structure.same_form(state, new):
-                raise TypeError(f"reduce: reduce_func returned {new!r}, whose structure is not the state's, {state!r}")
-            state = new
-        return state
+        """Folds reduce_func(state, element) → state over all elements; returns the last state, in the structure of initial_state.
+
+        Errors: TypeError for a state of another structure; where reduce_func is traced, InvalidArgumentError for one of another dtype.
+        """
+        return reduced(self, initial_state, reduce_func)
 
     # ---- sources
 
@@ -153,7 +172,7 @@ class DatasetV2:
         """One element: the tensors."""
         element = _structure.as_element(tensors)
         leaves = [getattr(leaf, "_stage", leaf) for leaf in _structure.flatten(element)]
-        return DatasetV2(_engine.data_from_element(leaves), _structure.map_structure(_structure.spec_of, element))
+        return DatasetV2(made(_engine.data_from_element, leaves), _structure.map_structure(_structure.spec_of, element))
 
     @staticmethod
     def from_tensor_slices(tensors, name=None):
@@ -164,7 +183,7 @@ class DatasetV2:
         """
         element = _structure.as_element(tensors)
         spec = _structure.map_structure(lambda leaf: rows(TensorSpec.from_tensor(leaf)), element)
-        return DatasetV2(_engine.data_from_slices(_structure.flatten(element)), spec)
+        return DatasetV2(made(_engine.data_from_slices, _structure.flatten(element)), spec)
 
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=None, output_signature=None, name=None):
@@ -182,9 +201,9 @@ class DatasetV2:
         kwargs.pop("name", None)
         if kwargs or not 1 <= len(args) <= 3:
             raise ValueError(f"range: takes 1 to 3 numbers, output_type and name; got {args!r} and {kwargs!r}")
-        limits = slice(*(number(arg, "range", "an argument") for arg in args))
+        limits = slice(*(late_number(arg, "range", "an argument") for arg in args))
         step = 1 if limits.step is None else limits.step
-        stage = _engine.data_range(limits.start or 0, limits.stop, step, output_type)
+        stage = made(_engine.data_range, limits.start or 0, limits.stop, step, output_type)
         return DatasetV2(stage, TensorSpec((), output_type))
 
     @staticmethod
@@ -207,7 +226,7 @@ class DatasetV2:
         inputs = _structure.flatten(structure)
         for each in inputs:
             _structure.require_dataset(each, "zip")
-        return DatasetV2(_engine.data_zip([each._stage for each in inputs]),
+        return DatasetV2(made(_engine.data_zip, [each._stage for each in inputs]),
                          lambda: nest_specs(structure, lambda each: each.element_spec),
                          lambda: nest_specs(structure, lambda each: each._form()))
 
@@ -241,20 +260,20 @@ class DatasetV2:
         """map_func(*element) of each element, in their order. num_parallel_calls: how many at once, on threads of their own."""
         function = StageFunction(self, map_func, "map")
         threads = threads_of(num_parallel_calls, "map")
-        stage = self._stage.parallel_map(function, threads) if threads else self._stage.map(function, "map")
+        stage = self._made("parallel_map", function, threads) if threads else self._made("map", function, "map")
         return DatasetV2(stage, function.spec)._called("_ParallelMapDataset" if threads else None)
 
     map_with_legacy_function = map
 
     def filter(self, predicate, name=None):
         """The elements for which predicate(*element), a scalar of bool, is true. ValueError for another one."""
-        return self._same_spec(self._stage.filter(Predicate(self, predicate, "filter")))
+        return self._same_spec(self._made("filter", Predicate(self, predicate, "filter")))
 
     filter_with_legacy_function = filter
 
     def take_while(self, predicate, name=None):
         """The elements up to the first for which predicate(*element), a scalar of bool, is false. ValueError for another one."""
-        return self._same_spec(self._stage.take_while(Predicate(self, predicate, "take_while")))
+        return self._same_spec(self._made("take_while", Predicate(self, predicate, "take_while")))
 
     def scan(self, initial_state, scan_func, name=None):
         """scan_func(state, element) → (new state, output): the outputs."""
@@ -284,7 +303,7 @@ class DatasetV2:
                 raise TypeError(f"{name}: map_func must return a Dataset; its result is {found!r}")
             return found.element_spec
 
-        made = DatasetV2(self._stage.interleave(function, cycle, block, prefetched, name), spec)
+        made = DatasetV2(self._made("interleave", function, cycle, block, prefetched, name), spec)
         return made._called("_ParallelInterleaveDataset" if prefetched else None)
 
     def enumerate(self, start=0, name=None):
@@ -294,15 +313,15 @@ class DatasetV2:
 
     def take(self, count, name=None):
         """The first count elements; all for -1."""
-        return self._same_spec(self._stage.take(number(count, "take", "count")))
+        return self._same_spec(self._made("take", late_number(count, "take", "count")))
 
     def skip(self, count, name=None):
         """All but the first count elements; none for -1."""
-        return self._same_spec(self._stage.skip(number(count, "skip", "count")))
+        return self._same_spec(self._made("skip", late_number(count, "skip", "count")))
 
     def repeat(self, count=None, name=None):
         """Repeats the elements count times; indefinitely for None and -1."""
-        return self._same_spec(self._stage.repeat(-1 if count is None else number(count, "repeat", "count")))
+        return self._same_spec(self._made("repeat", -1 if count is None else late_number(count, "repeat", "count")))
 
     def shard(self, num_shards, index, name=None):
         """Every num_shards-th element, from the index-th on."""
@@ -310,7 +329,7 @@ class DatasetV2:
         index = number(index, "shard", "index", 0)
         if index >= shards:
             raise _engine.InvalidArgumentError(f"shard: index is {index}; must be below num_shards, {shards}")
-        return self._same_spec(self._stage.shard(shards, index))
+        return self._same_spec(self._made("shard", shards, index))
 
     def concatenate(self, dataset, name=None):
         """The elements, and then those of another data set of the same structure and dtypes. TypeError where they differ, here
@@ -318,7 +337,7 @@ class DatasetV2:
         _structure.require_dataset(dataset, "concatenate")
         if not callable(self._known_spec) and not callable(dataset._known_spec):
             either(self.element_spec, dataset.element_spec)
-        return DatasetV2(self._stage.concatenate(dataset._stage), lambda: either(self.element_spec, dataset.element_spec),
+        return DatasetV2(self._made("concatenate", dataset._stage), lambda: either(self.element_spec, dataset.element_spec),
                          lambda: first_form([self, dataset]))
 
     def ignore_errors(self, log_warning=False, name=None):
@@ -337,8 +356,8 @@ class DatasetV2:
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements as one, along a new first axis. The last one is shorter, or left out with drop_remainder."""
-        size, drop = number(batch_size, "batch", "batch_size", 1), bool(drop_remainder)
-        made = DatasetV2(self._stage.batch(size, drop), lambda: batched(self.element_spec, size if drop else None), self._form)
+        size, drop = late_number(batch_size, "batch", "batch_size", 1), bool(drop_remainder)
+        made = DatasetV2(self._made("batch", size, drop), lambda: batched(self.element_spec, size if drop and isinstance(size, int) else None), self._form)
         return made._called(None if num_parallel_calls is None else "_ParallelBatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
@@ -379,7 +398,7 @@ class DatasetV2:
             buffer_size = max(1, buffer_size)
         size = number(buffer_size, "shuffle", "buffer_size", 1)
         seed = None if seed is None else number(seed, "shuffle", "seed")
-        return self._same_spec(self._stage.shuffle(size, seed, reshuffle_each_iteration is not False))
+        return self._same_spec(self._made("shuffle", size, seed, reshuffle_each_iteration is not False))
 
     def cache(self, filename="", name=None):
         """Caches the elements in memory, or in a file that later programs read."""

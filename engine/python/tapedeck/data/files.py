@@ -7,6 +7,7 @@ from tapedeck._core.arguments import text
 from tapedeck._core.public import public
 from tapedeck.data.arguments import AUTOTUNE, number
 from tapedeck.data.dataset import DatasetV2
+from tapedeck.data.functions import runs_eagerly
 from tapedeck.data.specs import TensorSpec
 from tapedeck.io.csv import checked_delimiter, Columns, selected, split_line
 from tapedeck.io.files import matching
@@ -37,7 +38,7 @@ class _FileDataset(DatasetV2):
         names = filenames if isinstance(filenames, DatasetV2) else DatasetV2.from_tensor_slices(
             [path.encode() for path in paths_of(filenames, self._function)])
         cycle = 1 if num_parallel_reads is None else number(num_parallel_reads, self._function, "num_parallel_reads", AUTOTUNE)
-        made = names.interleave(lambda name: DatasetV2(stage(paths_of(name, self._function)), spec),
+        made = names.interleave(runs_eagerly(lambda name: DatasetV2(stage(paths_of(name, self._function)), spec)),
                                 4 if cycle == AUTOTUNE else cycle, 1,
                                 None if num_parallel_reads is None else AUTOTUNE)
         super().__init__(made._stage, spec)

@@ -8,6 +8,7 @@ from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck._image.sizes import resize
 from tapedeck.data.dataset import DatasetV2
+from tapedeck.data.functions import runs_eagerly
 
 _IMAGES = (".bmp", ".jpeg", ".jpg", ".png")
 
@@ -87,10 +88,10 @@ def _from_files(function, found, load, label_mode, batch_size, shuffle, seed, va
     if shuffle:
         places = places.shuffle(len(paths) if batch_size is None else min(len(paths), 8 * batch_size), seed)
     if labels is None:
-        dataset = places.map(lambda place: load(paths[int(place)]))
+        dataset = places.map(runs_eagerly(lambda place: load(paths[int(place)])))
     else:
         labels = labels[order]
-        dataset = places.map(lambda place: (load(paths[int(place)]), labels[int(place)]))
+        dataset = places.map(runs_eagerly(lambda place: (load(paths[int(place)]), labels[int(place)])))
     dataset = (dataset if batch_size is None else dataset.batch(batch_size)).prefetch(2)
     dataset.class_names, dataset.file_paths = names, paths
     return dataset
@@ -171,6 +172,7 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
     wanted = None if targets is None else np.asarray(targets)
     size = batch_size or 1
 
+    @runs_eagerly
     def batch(number):
         begins = starts[int(number) * size:(int(number) + 1) * size]
         sequences = rows[begins[:, None] + inside]

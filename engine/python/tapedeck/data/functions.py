@@ -5,8 +5,20 @@ from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
+from tapedeck.data.traced import converted, named, Traced, traces, zeros_of
 
 _tensor = _engine.Tensor
+
+
+def runs_eagerly(function):
+    """Marks a function of the package's own: it reads elements' values in Python, and is not traced."""
+    function.runs_eagerly = True
+    return function
+
+
+def is_traced(function):
+    """Whether a stage that is made now has the function as a graph."""
+    return traces() and not getattr(function, "runs_eagerly", False)
 
 
 def _guessed_shape(shape, unknown):
@@ -22,20 +34,31 @@ def _unknown_extents(spec, leaves):
 
 
 class StageFunction:
-    """function(*element), for the elements of `dataset`; its results' structure is known from the first call on.
+    """function(*element), for the elements of `dataset`. Where tf.functions are traced it is a graph, traced here; else it is called for
+    each element, and its results' structure is known from the first call on.
 
     Called with a list of leaves by the engine, from any thread.
     """
+
+    captured = ()  # tensors of the graph function around that it needs
 
     def __init__(self, dataset, function, name, as_scalar=False):
         if not callable(function):
             raise TypeError(f"{name}: {function!r} is not a function")
         self._dataset, self._function, self._name = dataset, function, name
-        self._pack = self._spec = None
+        self._pack = self._spec = self._graph = None
         # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
         self._width = self._keys = None
+        if is_traced(function):
+            self._function = converted(function)
+            traced = Traced(named(function, name), _structure.flatten(dataset.element_spec), self._called)
+            self._graph, self.captured, self.with_captured = traced, traced.captured, traced.with_captured
+            self._function = None  # it may refer to what owns the data set, which Python's garbage collector does not see in stages
 
     def __call__(self, leaves):
+        return self._called(leaves) if self._graph is None else self._graph(leaves)
+
+    def _called(self, leaves):
         if self._pack is None:
             self._pack = packing(self._dataset)
         result = _structure.unpacked(self._function, self._pack(leaves))
@@ -65,11 +88,12 @@ class StageFunction:
         return [getattr(leaf, "_stage", leaf) for leaf in _structure.flatten(result)]
 
     def _learn(self, result, leaves):
-        unknown = _unknown_extents(self._dataset.element_spec, leaves)
+        unknown = () if _engine.is_tracing() else _unknown_extents(self._dataset.element_spec, leaves)
 
         def spec(leaf):
             known = _structure.spec_of(leaf)
-            return TensorSpec(_guessed_shape(known.shape, unknown), known.dtype) if isinstance(known, TensorSpec) else known
+            guessed = unknown and isinstance(known, TensorSpec)
+            return TensorSpec(_guessed_shape(known.shape, unknown), known.dtype) if guessed else known
 
         self._spec = _structure.map_structure(spec, result)
         if isinstance(self._spec, TensorSpec):
@@ -83,24 +107,14 @@ class StageFunction:
         """The structure of the results. Where the function has not run yet, it is run for the first element, or for zeros where
         there is none."""
         if self._spec is None:
-            leaves = self._dataset._stage.take(1).iterate(False).next()
-            self(zeros_of(self._dataset.element_spec) if leaves is None else leaves)
+            with _engine.Untraced():
+                leaves = self._dataset._stage.take(1).iterate(False).next()
+                self(zeros_of(self._dataset.element_spec) if leaves is None else leaves)
         return self._spec
 
 
 def _described(value):
     return _structure.map_structure(lambda leaf: "tensor" if hasattr(leaf, "dtype") else "Dataset", value)
-
-
-def zeros_of(spec):
-    """The leaves of an element of zeros."""
-    return [_zero(each) for each in _structure.flatten(spec)]
-
-
-def _zero(spec):
-    if isinstance(spec, TensorSpec):
-        return _engine.op_function("zeros")([extent or 0 for extent in spec.shape or ()], dtype=spec.dtype)
-    return _engine.data_from_element(zeros_of(spec.element_spec)).take(0)
 
 
 class ScalarFunction(StageFunction):

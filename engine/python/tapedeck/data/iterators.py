@@ -1,9 +1,11 @@
 """Iterators of data sets."""
 from tapedeck import _engine
-from tapedeck._core.public import public
+from tapedeck._core.public import NAMES, public
 from tapedeck._core.trackable import Trackable
 from tapedeck.data import structure as _structure
-from tapedeck.data.specs import OptionalSpec, TensorSpec
+from tapedeck.data.graph_stages import CARRIER, GraphStage, is_stage, key_of
+from tapedeck.data.specs import DatasetSpec, OptionalSpec, TensorSpec
+from tapedeck.data.traced import as_tensor, leaf_in_graph, parameter_of, zeros_of
 
 
 def packing(dataset):
@@ -13,7 +15,7 @@ def packing(dataset):
     pack, specs = _structure.packer(spec), _structure.flatten(spec)
     if all(isinstance(each, TensorSpec) for each in specs):
         return pack
-    return lambda leaves: pack([dataset._other(leaf, each.element_spec) if isinstance(leaf, _engine.DataStage) else leaf
+    return lambda leaves: pack([dataset._other(leaf, each.element_spec) if is_stage(leaf) else leaf
                                 for leaf, each in zip(leaves, specs)])
 
 
@@ -28,10 +30,67 @@ def _on_gpu(next_leaves, number):
 
 
 def require_no_trace():
-    """UnimplementedError in a function that is being traced: its graph would have the elements of this moment in it."""
+    """UnimplementedError in a function that is being traced, for what would read the elements of this moment in Python."""
     if _engine.is_tracing():
-        raise _engine.UnimplementedError("data set: its elements cannot be read in a function that is traced; read them outside and pass "
-                                         "them to the function, or call tf.config.run_functions_eagerly(True)")
+        raise _engine.UnimplementedError(
+            "data set: its elements are known only when the graph runs; in a function that is traced a `for` loop of a function that "
+            "AutoGraph converts, Dataset.reduce and iterators' get_next() read them, or call tf.config.run_functions_eagerly(True)")
+
+
+def _more(iterator):
+    """Whether a Python iterator has another element, which stays its next one."""
+    next_leaves = iterator._next_leaves
+    leaves = next_leaves()
+
+    def again():
+        iterator.__dict__["_next_leaves"] = next_leaves
+        return leaves
+
+    iterator.__dict__["_next_leaves"] = again
+    return leaves is not None
+
+
+class _Graphs:
+    """What graphs do with an iterator that they find when they run. Each method adds a call to the graph."""
+
+    def __init__(self, element_spec, other, tensors, find):
+        """other(stage, spec): a data set; find(values of tensors): the Iterator."""
+        self._spec, self._other, self._tensors, self._find = element_spec, other, tensors, find
+
+    def _call(self, name, function, results):
+        return _engine.graph_host_call(name, lambda values: function(self._find(values)), self._tensors, results)
+
+    def more(self):
+        """Whether there is another element: a scalar bool tensor."""
+        return self._call("more elements", lambda iterator: [_engine.convert_to_tensor(_more(iterator))], [("bool", ())])[0]
+
+    def take(self):
+        """The next element. OutOfRangeError at the end."""
+        def taken(iterator):
+            leaves = iterator._next_leaves()
+            if leaves is None:
+                raise _engine.OutOfRangeError("End of sequence")
+            return list(map(as_tensor, leaves))
+
+        return self._element(self._call("next element", taken, list(map(parameter_of, self._leaf_specs()))))
+
+    def optional(self):
+        """(whether there is another element, that element, or zeros)."""
+        def taken(iterator):
+            leaves = iterator._next_leaves()
+            found = zeros_of(self._spec) if leaves is None else leaves
+            return [_engine.convert_to_tensor(leaves is not None), *map(as_tensor, found)]
+
+        there, *leaves = self._call("next element", taken, [("bool", ()), *map(parameter_of, self._leaf_specs())])
+        return there, self._element(leaves)
+
+    def _leaf_specs(self):
+        return _structure.flatten(self._spec)
+
+    def _element(self, tensors):
+        leaves = [self._other(leaf_in_graph(spec, tensor), spec.element_spec) if isinstance(spec, DatasetSpec) else tensor
+                  for spec, tensor in zip(self._leaf_specs(), tensors)]
+        return _structure.pack(self._spec, iter(leaves))
 
 
 @public("data.Iterator", "tfe.Iterator")
@@ -46,12 +105,24 @@ class Iterator(Trackable):
     def __init__(self, dataset=None, components=None, element_spec=None):
         if not _structure.is_dataset(dataset):
             raise TypeError(f"Iterator: dataset is {dataset!r}; needs a tf.data.Dataset")
+        require_no_trace()
         iterator = dataset._stage.iterate(dataset._own_threads())
         next_leaves = iterator.next if dataset._gpu is None else _on_gpu(iterator.next, dataset._gpu)
         self.__dict__.update(_dataset=dataset, _iterator=iterator, _next_leaves=next_leaves, _pack=None)
 
     def __iter__(self):
+        require_no_trace()
         return self
+
+    def _in_graph(self):
+        return _Graphs(self.element_spec, self._dataset._other, [], lambda _: self)
+
+    def _stream(self):
+        graphs = self._in_graph()
+        return graphs.more, graphs.take
+
+    def _parts(self):
+        return _iterator_parts(self.element_spec, self._dataset._other, _engine.carrier_of(self))
 
     def _element(self, leaves):
         if self._pack is None:
@@ -59,7 +130,8 @@ class Iterator(Trackable):
         return self._pack(leaves)
 
     def __next__(self):
-        require_no_trace()
+        if _engine.is_tracing():
+            return self._in_graph().take()
         leaves = self._next_leaves()
         if leaves is None:
             raise StopIteration
@@ -70,7 +142,8 @@ class Iterator(Trackable):
 
     def get_next(self, name=None):
         """The next element. tf.errors.OutOfRangeError at the end."""
-        require_no_trace()
+        if _engine.is_tracing():
+            return self._in_graph().take()
         leaves = self._next_leaves()
         if leaves is None:
             raise _engine.OutOfRangeError("End of sequence")
@@ -78,7 +151,9 @@ class Iterator(Trackable):
 
     def get_next_as_optional(self):
         """The next element as a tf.experimental.Optional, which is empty at the end."""
-        require_no_trace()
+        if _engine.is_tracing():
+            there, element = self._in_graph().optional()
+            return Optional(self.element_spec, (element,), there)
         leaves = self._next_leaves()
         return Optional(self.element_spec) if leaves is None else Optional(self.element_spec, (self._element(leaves),))
 
@@ -109,6 +184,63 @@ class Iterator(Trackable):
         return f"<{type(self).__name__} of {self._dataset!r}>"
 
 
+def _iterator_parts(spec, other, tensor):
+    def of_tensors(tensors):
+        [given] = tensors
+        return GraphIterator(None, given, spec, other) if _engine.is_symbolic(given) else _engine.carried_by(given)
+
+    return ("iterator", key_of(spec)), (tensor,), (TensorSpec((), "int64"),), of_tensors
+
+
+class GraphIterator:
+    """An iterator that begins when a graph runs, or that comes as its argument: `for`, next(), get_next()."""
+
+    # _stream() gives what a loop of a graph needs: more(), a scalar bool tensor, whether there is another element; and take(), which is
+    # that. They are called in turn.
+
+    def __init__(self, dataset=None, carrier=None, element_spec=None, other=None):
+        """Of a data set, or the tensor that carries an Iterator."""
+        if dataset is not None:
+            stage, spec, other, gpu = dataset._stage, dataset.element_spec, dataset._other, dataset._gpu
+
+            def begun(values):
+                found = other(stage.make(values) if isinstance(stage, GraphStage) else stage, spec)
+                found._gpu = gpu
+                return [_engine.carrier_of(Iterator(found))]
+
+            tensors = stage.tensors if isinstance(stage, GraphStage) else []
+            carrier, element_spec = _engine.graph_host_call("iterator", begun, tensors, [CARRIER])[0], spec
+        self._carrier, self._spec, self._other = carrier, element_spec, other
+
+    def _in_graph(self):
+        return _Graphs(self._spec, self._other, [self._carrier], lambda values: _engine.carried_by(values[0]))
+
+    def _stream(self):
+        graphs = self._in_graph()
+        return graphs.more, graphs.take
+
+    def _parts(self):
+        return _iterator_parts(self._spec, self._other, self._carrier)
+
+    def __iter__(self):
+        require_no_trace()
+        return self
+
+    def __next__(self):
+        return self._in_graph().take()
+
+    def get_next(self, name=None):
+        """The next element. tf.errors.OutOfRangeError at the end."""
+        return self._in_graph().take()
+
+    def get_next_as_optional(self):
+        """The next element as a tf.experimental.Optional, which is empty at the end."""
+        there, element = self._in_graph().optional()
+        return Optional(self._spec, (element,), there)
+
+    element_spec = property(lambda self: self._spec, doc="The structure of the elements, with a TensorSpec for each tensor.")
+
+
 @public("data.NumpyIterator")
 class NumpyIterator:
     """An iterator of a data set's elements as NumPy arrays."""
@@ -131,8 +263,9 @@ def _as_numpy(leaf):
 class Optional:
     """A value that may be there, as an iterator's get_next_as_optional() gives it."""
 
-    def __init__(self, spec, values=()):
-        self._spec, self._values = spec, values
+    def __init__(self, spec, values=(), there=None):
+        """there: in a graph, whether there is one of the values."""
+        self._spec, self._values, self._there = spec, values, there
 
     @staticmethod
     def from_value(value):
@@ -147,10 +280,14 @@ class Optional:
 
     def has_value(self, name=None):
         """A bool tensor: whether there is a value."""
+        if self._there is not None:
+            return self._there
         return _engine.convert_to_tensor(bool(self._values))
 
     def get_value(self, name=None):
         """The value. InvalidArgumentError where there is none."""
+        if self._there is not None:
+            NAMES["debugging.Assert"](self._there, ["Optional: get_value: it has no value"])
         if not self._values:
             raise _engine.InvalidArgumentError("Optional: get_value: it has no value")
         return self._values[0]

@@ -2,7 +2,7 @@
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import having
-from tapedeck._core.public import public
+from tapedeck._core.public import NAMES, public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
 
@@ -103,6 +103,9 @@ class DatasetSpec(_Wrapper):
     __slots__ = ()
     element_spec = property(lambda self: self._element_spec, doc="The spec of its elements.")
     shape, dtype = TensorShape(()), None
+
+    def _parts(self):  # in a signature
+        return NAMES["data.Dataset"]._parts_of_spec(self._element_spec)
 
 
 @public("OptionalSpec")

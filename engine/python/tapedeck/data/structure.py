@@ -2,6 +2,7 @@
 from tapedeck import _engine
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.shapes import TensorShape
+from tapedeck.data.graph_stages import is_stage
 from tapedeck.data.specs import DatasetSpec, TensorSpec
 
 _tensor = _engine.Tensor
@@ -78,7 +79,7 @@ def as_leaf(value):
 
 def is_dataset(value):
     """Whether the value is a data set: it has a stage of the engine."""
-    return isinstance(getattr(value, "_stage", None), _engine.DataStage)
+    return is_stage(getattr(value, "_stage", None))
 
 
 def require_dataset(value, function):

@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.host_ops import host_op, Known, shape_of
 from tapedeck._core.public import public
 from tapedeck.io.files import bytes_of
 
@@ -116,7 +117,12 @@ def checked_delimiter(function, delimiter):
     return delimiter
 
 
+def _known_columns(records, record_defaults, **_):
+    return [Known(dtype, shape_of(records)) for dtype in Columns("decode_csv", record_defaults).dtypes]
+
+
 @public("decode_csv", "io.decode_csv")
+@host_op(_known_columns)
 def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, na_value="", select_cols=None, name=None):
     """The columns of lines of comma-separated values (RFC 4180): a list of tensors of records' shape.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.host_ops import host_op, Known, shape_of
 from tapedeck._core.public import public
 from tapedeck.io.examples import Example, SequenceExample
 from tapedeck.io.files import bytes_of
@@ -112,7 +113,26 @@ def _checked(features, function):
     return features
 
 
+def _known_feature(spec, before=()):
+    shape = [] if not hasattr(spec, "shape") else [int(extent) for extent in spec.shape]
+    return Known(spec.dtype, [*before, *([None] if isinstance(spec, FixedLenSequenceFeature) else []), *shape])
+
+
+def _known_features(serialized, features, **_):
+    shape = shape_of(serialized)
+    if shape is None:
+        return {key: Known(spec.dtype, None) for key, spec in features.items()}
+    batch = () if not shape.rank else (shape.num_elements(),)
+    return {key: _known_feature(spec, batch) for key, spec in features.items()}
+
+
+def _known_lists(context_features, sequence_features, **_):
+    return ({key: _known_feature(spec) for key, spec in (context_features or {}).items()},
+            {key: Known(spec.dtype, [None, *map(int, spec.shape)]) for key, spec in (sequence_features or {}).items()})
+
+
 @public("parse_single_example", "io.parse_single_example")
+@host_op(_known_features)
 def parse_single_example(serialized, features, example_names=None, name=None):
     """The features of a serialized tf.train.Example: a dict of tensors, by name.
 
@@ -134,6 +154,7 @@ def _padded(arrays, spec, dtype):
 
 
 @public("parse_example", "io.parse_example")
+@host_op(_known_features)
 def parse_example(serialized, features, example_names=None, name=None):
     """The features of serialized tf.train.Examples, stacked along a first axis: a dict of tensors. A FixedLenSequenceFeature is
     filled up to the longest with its default_value. The arguments and errors are those of parse_single_example, which serialized
@@ -157,6 +178,7 @@ def parse_example(serialized, features, example_names=None, name=None):
 
 
 @public("parse_single_sequence_example", "io.parse_single_sequence_example")
+@host_op(_known_lists)
 def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name=None):
     """The features of a serialized tf.train.SequenceExample: a dict of the context's tensors, and one of the lists', whose first
     axis is the place in the list. Arguments and errors as parse_single_example's."""

@@ -4,6 +4,7 @@ import os
 
 from tapedeck import _engine
 from tapedeck._core import dtypes, errors
+from tapedeck._core.host_ops import host_op, Known
 from tapedeck._core.public import public
 from tapedeck._core.refusals import shown
 
@@ -38,6 +39,7 @@ def bytes_of(value, function):
 
 
 @public("read_file", "io.read_file")
+@host_op(lambda **_: Known("string", ()))
 def read_file(filename, name=None):
     """A file's bytes as a scalar string tensor. NotFoundError where there is none."""
     try:
@@ -48,6 +50,7 @@ def read_file(filename, name=None):
 
 
 @public("write_file", "io.write_file")
+@host_op(lambda **_: None)
 def write_file(filename, contents, name=None):
     """Writes bytes into a file, whose folders are made where they are missing."""
     path = path_of(filename)
@@ -70,6 +73,7 @@ def matching(pattern):
 
 
 @public("matching_files", "io.matching_files")
+@host_op(lambda **_: Known("string", (None,)))
 def matching_files(pattern, name=None):
     """The paths that match a shell pattern, or any of several: a string tensor, sorted."""
     return _engine.convert_to_tensor([path.encode() for path in matching(pattern)], dtypes.string)

@@ -1,6 +1,7 @@
 """Images as files hold them: PNG, JPEG and BMP to and from tensors."""
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.host_ops import host_op, Known
 from tapedeck._core.public import public
 from tapedeck.io.files import bytes_of
 
@@ -14,6 +15,7 @@ def _image(image):
 
 
 @public("image.encode_png", "io.encode_png")
+@host_op(lambda image, **_: Known("string", None if image.shape.rank is None else image.shape[:-3]))
 def encode_png(image, compression=-1, name=None):
     """An image as the bytes of a PNG file, a scalar string tensor.
 
@@ -29,6 +31,7 @@ def encode_png(image, compression=-1, name=None):
 
 
 @public("image.encode_jpeg", "io.encode_jpeg")
+@host_op(lambda **_: Known("string", ()))
 def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=False, chroma_downsampling=True, density_unit="in",
                 x_density=300, y_density=300, xmp_metadata="", name=None):
     """An image as the bytes of a JPEG file, a scalar string tensor.
@@ -55,6 +58,7 @@ def _checked_dtype(function, dtype):
 
 
 @public("image.decode_png", "io.decode_png")
+@host_op(lambda channels, dtype, **_: Known(dtype, (None, None, channels or None)))
 def decode_png(contents, channels=0, dtype=dtypes.uint8, name=None):
     """The image in the bytes of a PNG file: (height, width, channels).
 
@@ -65,6 +69,7 @@ def decode_png(contents, channels=0, dtype=dtypes.uint8, name=None):
 
 
 @public("image.decode_jpeg", "io.decode_jpeg")
+@host_op(lambda channels, **_: Known("uint8", (None, None, channels or None)))
 def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1,
                 dct_method="",
                 name=None):
@@ -81,6 +86,7 @@ def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover
 
 
 @public("image.decode_and_crop_jpeg", "io.decode_and_crop_jpeg")
+@host_op(lambda channels, **_: Known("uint8", (None, None, channels or None)))
 def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False,
                          acceptable_fraction=1, dct_method="", name=None):
     """A part of decode_jpeg(contents, …). crop_window: (first row, first column, height, width). InvalidArgumentError where it goes
@@ -95,6 +101,7 @@ def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upsca
 
 
 @public("image.decode_bmp", "io.decode_bmp")
+@host_op(lambda channels, **_: Known("uint8", (None, None, channels or None)))
 def decode_bmp(contents, channels=0, name=None):
     """The image in the bytes of an uncompressed BMP file: uint8, (height, width, channels). InvalidArgumentError for other bytes,
     and for channels that are not the file's."""
@@ -102,6 +109,7 @@ def decode_bmp(contents, channels=0, name=None):
 
 
 @public("image.decode_image", "io.decode_image")
+@host_op(lambda channels, dtype, **_: Known(dtype, (None, None, channels or None)))
 def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_animations=True):
     """The image in the bytes of a PNG, JPEG or BMP file: (height, width, channels).
 
@@ -116,12 +124,14 @@ def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_
 
 
 @public("image.is_jpeg", "io.is_jpeg")
+@host_op(lambda **_: Known("bool", ()))
 def is_jpeg(contents, name=None):
     """Whether bytes begin as those of a JPEG file: a bool tensor."""
     return _engine.convert_to_tensor(_engine.image_format(bytes_of(contents, "is_jpeg")) == "jpeg")
 
 
 @public("image.extract_jpeg_shape", "io.extract_jpeg_shape")
+@host_op(lambda output_type, **_: Known(output_type, (3,)))
 def extract_jpeg_shape(contents, output_type=dtypes.int32, name=None):
     """(height, width, channels) of the image in the bytes of a JPEG file, whose pixels are not decoded."""
     return _engine.convert_to_tensor(list(_engine.jpeg_extent(bytes_of(contents, "extract_jpeg_shape"))), output_type)

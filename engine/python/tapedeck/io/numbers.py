@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.host_ops import host_op, Known, shape_of
 from tapedeck._core.public import public
 from tapedeck.io import wire
 from tapedeck.io.files import bytes_of
@@ -15,7 +16,14 @@ _NAMES = {number: name for name, number in _NUMBERS.items()}
 _MOST_ELEMENTS = 1 << 31
 
 
+def _known_numbers(input_bytes, bytes, out_type, fixed_length, **_):
+    shape = shape_of(input_bytes if input_bytes is not None else bytes)
+    size = np.dtype(dtypes.as_dtype(out_type).as_numpy_dtype).itemsize
+    return Known(out_type, None if shape is None else [*shape, None if fixed_length is None else fixed_length // size])
+
+
 @public("decode_raw", "io.decode_raw")
+@host_op(_known_numbers)
 def decode_raw(input_bytes=None, out_type=None, little_endian=True, fixed_length=None, name=None, bytes=None):
     """Bytes as numbers: the values of out_type that they hold, along a new last axis.
 
@@ -42,6 +50,7 @@ def decode_raw(input_bytes=None, out_type=None, little_endian=True, fixed_length
 
 
 @public("serialize_tensor", "io.serialize_tensor")
+@host_op(lambda **_: Known("string", ()))
 def serialize_tensor(tensor, name=None):
     """A tensor as the bytes of TensorFlow's message TensorProto, a scalar string tensor. UnimplementedError for bfloat16."""
     tensor = _engine.convert_to_tensor(tensor)
@@ -125,6 +134,7 @@ def _array(name, shape, content, listed):
 
 
 @public("parse_tensor", "io.parse_tensor")
+@host_op(lambda out_type, **_: Known(out_type, None))
 def parse_tensor(serialized, out_type, name=None):
     """The tensor that serialize_tensor, or TensorFlow, made bytes of. InvalidArgumentError for other bytes, and for another dtype
     than out_type."""
