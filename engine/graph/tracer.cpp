@@ -214,8 +214,10 @@ void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variab
 std::int32_t GraphTracer::tape_of(std::uint64_t id, const char* what) const {
   for (std::size_t i = tapes_.size(); i-- > 0;)
     if (tapes_[i].id == id) return static_cast<std::int32_t>(i);
-  fail<FailedPreconditionError>(what,
-                                ": the tape was started outside of the graph function that is being traced");
+  fail<FailedPreconditionError>(
+      what,
+      ": the tape was started outside of the graph function that is being traced, whose "
+      "calls it records as they run; do so outside of the function, or start a tape in it");
 }
 
 void GraphTracer::tape_started(std::uint64_t tape, bool persistent, bool watch_accessed_variables) {
@@ -247,6 +249,42 @@ void GraphTracer::tape_watches(std::uint64_t tape, const Variable& variable) {
   TapeUse use;
   use.tape = tape_of(tape, "watch");
   add_tape_node(NodeKind::tape_watch, std::move(use), variable, {});
+}
+
+void GraphTracer::tape_paused(std::uint64_t tape) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "stop_recording");
+  add_tape_node(NodeKind::tape_stop, std::move(use), {}, {});
+}
+
+void GraphTracer::tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "stop_recording");
+  use.persistent = persistent;
+  use.watch_accessed_variables = watch_accessed_variables;
+  add_tape_node(NodeKind::tape_start, std::move(use), {}, {});
+}
+
+/// The graph has another tape from here on.
+void GraphTracer::tape_reset(std::uint64_t tape, bool is_active, bool persistent,
+                             bool watch_accessed_variables) {
+  if (guessing_) return;
+  tape_of(tape, "reset");
+  if (!is_active) return;  // it has nothing to record; its next start is another tape's
+  tape_stopped(tape);
+  tape_started(tape, persistent, watch_accessed_variables);
+}
+
+void GraphTracer::tape_plays_often(std::uint64_t tape) {
+  if (guessing_) return;
+  for (Node& node : graph_.nodes) {
+    if (node.kind != NodeKind::tape_start || node.tape->tape != tape_of(tape, "gradient")) continue;
+    TapeUse use = *node.tape;
+    use.persistent = true;
+    node.tape = std::make_shared<const TapeUse>(std::move(use));
+  }
 }
 
 /// Whether what is on the tape is known only when the graph runs.

@@ -13,6 +13,8 @@
 
 namespace tapedeck::graph {
 
+struct Repeat;  // repeat.h
+
 /// Used on one thread, between a TracerScope's begin and end:
 ///     GraphTracer tracer("f");
 ///     const Tensor x = tracer.parameter("x", {DType::float32, {2, 3}});
@@ -45,6 +47,11 @@ class GraphTracer final : public TapeTracer {
   void tape_stopped(std::uint64_t tape) override;
   void tape_watches(std::uint64_t tape, const Tensor& tensor) override;
   void tape_watches(std::uint64_t tape, const Variable& variable) override;
+  void tape_paused(std::uint64_t tape) override;
+  void tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) override;
+  void tape_reset(std::uint64_t tape, bool is_active, bool persistent,
+                  bool watch_accessed_variables) override;
+  void tape_plays_often(std::uint64_t tape) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
@@ -64,6 +71,9 @@ class GraphTracer final : public TapeTracer {
 
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
+  /// What leads from the sources to the targets, for tf.gradients (repeat.h).
+  Repeat repeat(std::span<const Tensor> targets, std::span<const Tape::Source> sources,
+                std::span<const Tensor> held);
 
  private:
   /// The number of a new node that takes these tensors.
@@ -74,6 +84,7 @@ class GraphTracer final : public TapeTracer {
   bool knows(const Tensor& tensor) const;
   std::int32_t draw_of(const OpContext& context);
   struct Evaluation;
+  class Repetition;
   TensorSpec spec_of(Value value) const;
   std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
   std::optional<Tensor> evaluated(const Tensor& tensor, Evaluation& evaluation) const;

@@ -12,8 +12,9 @@ from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
-from tapedeck._functions import control
+from tapedeck._functions import control, recursion
 from tapedeck._functions.concrete import ConcreteFunction
+from tapedeck._functions.function_spec import FunctionSpec
 from tapedeck._functions.structures import Arguments
 from tapedeck.data.specs import TensorSpec
 
@@ -65,20 +66,26 @@ class Method:
 class Function:
     """What tf.function makes of a Python function. Of a method each instance has one of its own, which keeps no instance alive."""
 
-    def __init__(self, func, input_signature=None, autograph=True, instance=None):
+    def __init__(self, func, input_signature=None, autograph=True, instance=None, jit_compile=None):
         """instance: a weak reference to a method's."""
         functools.update_wrapper(self, func)
         self.__name__ = getattr(func, "__name__", type(func).__name__)  # of an object that can be called
         self.__qualname__ = getattr(func, "__qualname__", self.__name__)
-        self._func, self._instance, self._autograph = func, instance, autograph
-        self._input_signature = None if input_signature is None else tuple(input_signature)
+        self._func, self._instance, self._autograph, self._jit_compile = func, instance, autograph, jit_compile
+        self._input_signature = None if input_signature is None else _as_signature(input_signature)
         self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
         self._converted = None
 
     input_signature = property(lambda self: self._input_signature, doc="TensorSpecs of the positional arguments, or None.")
-    function_spec = property(lambda self: self._signature, doc="The signature of the Python function.")
+    name = property(lambda self: self.__name__, doc="The Python function's name.")
+
+    @property
+    def function_spec(self):
+        """The names of the Python function's parameters, and what was said of them."""
+        return FunctionSpec(self.__name__, self._func, self._signature, self._input_signature, self._instance is not None,
+                            self._jit_compile)
 
     @property
     def python_function(self):
@@ -104,7 +111,7 @@ class Function:
             reference = weakref.ref(instance, lambda _: self._bound.pop(address, None))
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
-        made = Function(self._func, self._input_signature, self._autograph, reference)
+        made = Function(self._func, self._input_signature, self._autograph, reference, self._jit_compile)
         self._bound[address] = reference, made
         return Method(made, instance)
 
@@ -189,8 +196,9 @@ class Function:
         if self._autograph and self._converted is None:
             self._converted = control.converted(self._func)
         func = self._converted if self._autograph else self._func
-        return ConcreteFunction(self.__name__, arguments, self._parameters,
-                                lambda args, kwargs: self._python(func, args, kwargs), may_create)
+        with recursion.watched(self, arguments.key):
+            return ConcreteFunction(self.__name__, arguments, self._parameters,
+                                    lambda args, kwargs: self._python(func, args, kwargs), may_create)
 
     # ---- what TensorFlow's have
 
@@ -257,9 +265,11 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
     if unknown:
         raise TypeError(f"function() got an unexpected keyword argument {unknown[0]!r}")
     if func is None:
-        return lambda given: function(given, input_signature, autograph)
+        return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing)
+    if isinstance(func, (staticmethod, classmethod)):  # the decorators in the other order
+        return type(func)(function(func.__func__, input_signature, autograph, jit_compile, reduce_retracing))
     require_callable("function", "func", func)
-    return Function(func, input_signature, autograph)
+    return Function(func, input_signature, autograph, jit_compile=jit_compile)
 
 
 @public("tfe.defun")
@@ -272,6 +282,15 @@ def defun(func=None, input_signature=None, autograph=True, **kwargs):
         return lambda given: defun(given, input_signature, autograph)
     require_callable("defun", "func", func)
     return Function(func, input_signature or None, autograph)
+
+
+def _as_signature(given):
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(given).__name__}: {given!r}")
+    for leaf in nest.flatten(given):
+        if not hasattr(leaf, "is_compatible_with"):
+            raise TypeError(f"Invalid input_signature {given!r}; input_signature must be a possibly nested TensorSpec sequence, got {leaf!r}")
+    return tuple(given)
 
 
 def _key_of_tensors(args):
