@@ -198,14 +198,11 @@ class GraphTracer::Repetition {
     return places_[value] = {number, 0};
   }
 
-  Tensor tensor_of(Value value) {
+  Tensor tensor_of(Value value) const {
     if (value.node < -1) return tracer_.graph_.captured[static_cast<std::size_t>(-value.node - 2)];
     const Node& node = nodes_[static_cast<std::size_t>(value.node)];
     if (node.kind == NodeKind::constant) return node.constant;
-    const TensorSpec spec = node.results[static_cast<std::size_t>(value.result)];
-    Tensor tensor = Tensor::symbolic(spec.dtype, spec.shape);
-    tracer_.values_[tensor.id()] = value;
-    return tensor;
+    return tracer_.tensors_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.result)];
   }
 
   /// The copy draws what the node drew: it says so by the number that this draw has while it is traced.

@@ -70,6 +70,8 @@ Tensors GraphTracer::results_of(std::int32_t node) {
     results.push_back(Tensor::symbolic(specs[i].dtype, specs[i].shape));
     values_[results[i].id()] = {node, static_cast<std::int32_t>(i)};
   }
+  if (tensors_.size() <= static_cast<std::size_t>(node)) tensors_.resize(static_cast<std::size_t>(node) + 1);
+  tensors_[static_cast<std::size_t>(node)] = results;
   return results;
 }
 
@@ -200,6 +202,8 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
   // What reads an output from here on reads the node's.
   for (std::size_t i = 0; i < outputs.size(); ++i)
     values_[outputs[i].id()] = {number, static_cast<std::int32_t>(i)};
+  tensors_.resize(static_cast<std::size_t>(number) + 1);
+  tensors_.back().assign(outputs.begin(), outputs.end());
 }
 
 void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
@@ -351,7 +355,8 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto source = static_cast<std::size_t>(places[i].first);
     // Tapes around this one, which are played to see what is connected, know the tensor of the trial.
-    values_[parts[i].id()] = values_[results[i].id()];
+    const Value value = values_[parts[i].id()] = values_[results[i].id()];
+    tensors_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.result)] = parts[i];
     Tensor& place = places[i].second == TapeUse::Part::whole    ? gradients[source]
                     : places[i].second == TapeUse::Part::values ? (*call.rows)[source].values
                                                                 : (*call.rows)[source].indices;
@@ -362,6 +367,7 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
 
 void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) {
   graph_.nodes.resize(first);
+  if (tensors_.size() > first) tensors_.resize(first);
   captures_.resize(first_capture);
   graph_.captured.resize(first_capture);
   const auto is_gone = [&](Value value) {

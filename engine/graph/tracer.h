@@ -101,6 +101,7 @@ class GraphTracer final : public TapeTracer {
   GraphTracer* const around_;
   std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
+  std::vector<Tensors> tensors_;  ///< by the node: its results as the function knows them; none of a constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
   std::vector<Node> captures_;                           ///< parameters to come behind the arguments
   struct OwnTape {

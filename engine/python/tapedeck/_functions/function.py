@@ -16,6 +16,7 @@ from tapedeck._functions import control, recursion
 from tapedeck._functions.concrete import ConcreteFunction
 from tapedeck._functions.function_spec import FunctionSpec
 from tapedeck._functions.structures import Arguments
+from tapedeck._variables.stores import scope_counts
 from tapedeck.data.specs import TensorSpec
 
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
@@ -184,8 +185,10 @@ class Function:
         with self._lock:
             found = self._concrete.get(arguments.key)
             if found is None:
+                names = dict(scope_counts().opened)
                 found = self._trace(arguments, self._may_create)
-                if found.variables_made:  # as TensorFlow does: the second trace must find them made
+                if found.variables_made:  # as TensorFlow does: the second trace must find them made, under the same names
+                    scope_counts().opened = names
                     found = self._trace(arguments, False)
                 self._may_create = False
                 self._concrete[arguments.key] = found
