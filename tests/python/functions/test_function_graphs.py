@@ -236,7 +236,7 @@ class Host(GraphCase):
 
         f(tf.constant(1))
         f(tf.constant(3))
-        self.assertEqual(stream.getvalue(), "large\nx: 1 {'twice': 2}\nx: 3 {'twice': 6}\n3\n")
+        self.assertEqual(stream.getvalue(), "x: 1 {'twice': 2}\nx: 3 {'twice': 6}\nlarge\n3\n")
 
     def test_checks_check_when_the_graph_runs(self):
         @tf.function

@@ -277,7 +277,8 @@ class Refused(GraphCase):
         def f(x):
             return tf.Variable(1.) * x
 
-        with self.assertRaisesRegex(ValueError, rf"singleton tf.Variables created on the first call.*\(line {line_of(f.python_function, 2)}\)"):
+        line = line_of(f.python_function, 2)
+        with self.assertRaisesRegex(ValueError, rf"singleton tf.Variables created on the first call.*\(line {line}\)"):
             f(tf.constant(1.))
 
     def test_a_deleted_variable_stays_alive_in_its_graph(self):
@@ -373,7 +374,7 @@ class Tapes(GraphCase):
 
         def loop(x, count):
             with tf.GradientTape() as tape:
-                for i in tf.range(count):
+                for _ in tf.range(count):
                     if tf.reduce_sum(x) < bound:
                         x = tf.tanh(x @ weight)
                     else:

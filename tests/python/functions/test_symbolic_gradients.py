@@ -178,8 +178,8 @@ class Gradients(GraphCase):
             y = x * x
             return tf.cond(x > 0., lambda: tf.gradients(y, x)[0], lambda: x)
 
-        line = assigns.python_function.__code__.co_firstlineno
-        with self.assertRaisesRegex(tf.errors.UnimplementedError, rf"the loop at line ({line + 2}|{line + 3}|{line + 4}) assigns to a variable"):
+        line = assigns.python_function.__code__.co_firstlineno + 2
+        with self.assertRaisesRegex(tf.errors.UnimplementedError, f"the loop at line {line} assigns to a variable"):
             assigns(tf.constant(1.))
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "belongs to the function around this one"):
             of_outside(tf.constant(1.))

@@ -1,4 +1,5 @@
 """tf.function and tfe.defun. Functions run eagerly, as they are, until tf.config.run_functions_eagerly(False)."""
+import contextlib
 import functools
 import inspect
 import operator
@@ -35,6 +36,25 @@ def run_functions_eagerly(run_eagerly):
 def functions_run_eagerly():
     """Whether tf.functions are called as they are: True at the start."""
     return _run_eagerly
+
+
+class _Here(threading.local):
+    """Of a thread: how many untraced() are open."""
+
+    untraced = 0
+
+
+_here = _Here()
+
+
+@contextlib.contextmanager
+def untraced():
+    """Functions that have no trace yet are called as they are inside: what runs there is a trial, and not what a trace should keep."""
+    _here.untraced += 1
+    try:
+        yield
+    finally:
+        _here.untraced -= 1
 
 
 class Method:
@@ -136,6 +156,8 @@ class Function:
         if found:
             return found.run(args)
         arguments = self._arguments(args, kwargs)
+        if arguments.has_models_tensors or _here.untraced and arguments.key not in self._concrete:
+            return self._call_eagerly(args, kwargs)
         concrete = self._concrete_of(arguments)
         if key and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
             self._of_tensors[key] = concrete
@@ -292,7 +314,8 @@ def _as_signature(given):
         raise TypeError(f"input_signature must be either a tuple or a list, got {type(given).__name__}: {given!r}")
     for leaf in nest.flatten(given):
         if not hasattr(leaf, "is_compatible_with"):
-            raise TypeError(f"Invalid input_signature {given!r}; input_signature must be a possibly nested TensorSpec sequence, got {leaf!r}")
+            raise TypeError(f"Invalid input_signature {given!r}; input_signature must be a possibly nested TensorSpec sequence, got "
+                            f"{leaf!r}")
     return tuple(given)
 
 

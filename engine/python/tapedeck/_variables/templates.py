@@ -217,7 +217,8 @@ def graph_callable(shape_and_dtypes):
             return tf.get_variable("factor", shape=(), initializer=tf.ones_initializer()) * x
 
     shape_and_dtypes: a ShapeAndDtype for each argument, or lists, tuples and dicts of them; the arguments become tensors of these.
-    Where functions run eagerly, it runs as it is, and the first call makes the variables; None in a shape leaves them to the first call, too.
+    Where functions run eagerly, it runs as it is, and the first call makes the variables; None in a shape leaves them to the first
+    call, too.
     Returns: a graph function with `variables` and `trainable_variables`.
     Errors: TypeError where the function takes another number of arguments; what tracing it raises; at a call, ValueError for another shape.
     """
