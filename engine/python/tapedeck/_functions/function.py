@@ -1,4 +1,4 @@
-"""tf.function and tfe.defun. Functions run eagerly, as they are, until tf.config.run_functions_eagerly(False)."""
+"""tf.function and tfe.defun. Functions are traced, but after tf.config.run_functions_eagerly(True)."""
 import contextlib
 import functools
 import inspect
@@ -21,12 +21,12 @@ from tapedeck._variables.stores import scope_counts
 from tapedeck.data.specs import TensorSpec
 
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
-_run_eagerly = True
+_run_eagerly = False
 
 
 @public("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly):
-    """Whether tf.functions are called as they are, every time: True at the start. With False a function is traced once for each
+    """Whether tf.functions are called as they are, every time. With False, as it is at the start, a function is traced once for each
     signature, and then runs the graph of its ops. For the whole process."""
     global _run_eagerly
     _run_eagerly = bool(run_eagerly)
@@ -34,7 +34,7 @@ def run_functions_eagerly(run_eagerly):
 
 @public("config.functions_run_eagerly")
 def functions_run_eagerly():
-    """Whether tf.functions are called as they are: True at the start."""
+    """Whether tf.functions are called as they are: False at the start."""
     return _run_eagerly
 
 
@@ -274,8 +274,8 @@ class OpenConcreteFunction:
 
 @public("function")
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
-    """func as TensorFlow calls it: eagerly, every time, until tf.config.run_functions_eagerly(False); then it is traced once for each
-    signature, and its graph runs. A decorator, with arguments too.
+    """func as TensorFlow calls it: it is traced once for each signature, and its graph runs. A decorator, with arguments too.
+    After tf.config.run_functions_eagerly(True) func is called as it is, every time.
 
     Arrays come to func as tensors, and numbers, texts and arrays that it returns, in lists, tuples and dicts too, are
     tensors; a variable that it returns is read when it returns. A signature is made of the tensors' dtypes and shapes, of the values of
