@@ -3,6 +3,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import sys
 import unittest
 import warnings
 
@@ -264,6 +265,16 @@ class Refused(GraphCase):
                 self.assertIn(f"line {line_of(python, offset)})", str(caught.exception))
             self.assertFalse(tf.inside_function())
         self.assertEqual(float(tf.function(lambda x: x + 1.)(tf.constant(1.))), 2.)
+
+    def test_endless_recursion_ends_before_the_process_stack_does(self):
+        @tf.function
+        def longer(x):
+            return longer(tf.concat([x, x[:1]], 0))
+
+        self.addCleanup(sys.setrecursionlimit, sys.getrecursionlimit())
+        sys.setrecursionlimit(10**6)
+        with self.assertRaisesRegex(RecursionError, "calls itself without end while it is traced, 256 calls deep"):
+            longer(tf.constant([1.]))
 
     def test_a_python_number_ends_a_recursion(self):
         @tf.function

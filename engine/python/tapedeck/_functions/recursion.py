@@ -4,6 +4,7 @@ import sys
 import threading
 
 _DEEPEST = 32  # traces of one function with one signature inside of each other: Python's state may end them, but not so late
+_DEEPEST_OF_ALL = 256  # of any: the stack of the process ends, where a program has raised Python's own limit
 
 
 class _Open(threading.local):
@@ -52,8 +53,8 @@ def watched(function, key):
     and where Python's stack ends."""
     traces, mark = _open.traces, (function, key)
     deep = traces.count(mark)
-    if deep == _DEEPEST:
-        raise _endless(function.__name__, deep, _callers())
+    if deep == _DEEPEST or len(traces) == _DEEPEST_OF_ALL:
+        raise _endless(function.__name__, len(traces), _callers())
     traces.append(mark)
     try:
         yield
