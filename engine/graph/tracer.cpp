@@ -265,7 +265,7 @@ void GraphTracer::tape_paused(std::uint64_t tape) {
 void GraphTracer::tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) {
   if (guessing_) return;
   TapeUse use;
-  use.tape = tape_of(tape, "stop_recording");
+  use.tape = tape_of(tape, "start");
   use.persistent = persistent;
   use.watch_accessed_variables = watch_accessed_variables;
   add_tape_node(NodeKind::tape_start, std::move(use), {}, {});

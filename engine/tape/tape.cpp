@@ -38,8 +38,13 @@ void Tape::start() {
     state_->used_up = false;
   }
   state_->started = true;
-  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
-    tracer->tape_started(state_->id, state_->persistent, state_->watch_accessed_variables);
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
+    const bool goes_on = !state_->producers.empty();  // with what it recorded before it was stopped
+    if (goes_on)
+      tracer->tape_resumed(state_->id, state_->persistent, state_->watch_accessed_variables);
+    else
+      tracer->tape_started(state_->id, state_->persistent, state_->watch_accessed_variables);
+  }
   detail::TapeStack::of_this_thread().push(state_);
 }
 

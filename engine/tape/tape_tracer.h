@@ -21,7 +21,8 @@ class TapeTracer : public Tracer {
   virtual void tape_stopped(std::uint64_t tape) = 0;
   virtual void tape_watches(std::uint64_t tape, const Tensor& tensor) = 0;
   virtual void tape_watches(std::uint64_t tape, const Variable& variable) = 0;
-  /// What follows is no part of what the tape records, until it is resumed (tape.stop_recording).
+  /// What follows is no part of what the tape records, until it is resumed (tape.stop_recording, or another
+  /// start).
   virtual void tape_paused(std::uint64_t tape) = 0;
   virtual void tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) = 0;
   /// It forgets what it recorded and watched, and records on where it is active.

@@ -360,6 +360,33 @@ class Tapes(GraphCase):
 
         self.assertAsEager(slope, tf.constant(3.), tf.constant(2))
 
+    def test_the_functions_own_tape_goes_on_where_it_is_entered_again(self):
+        def slope(x, count):
+            tape = tf.GradientTape()
+            with tape:
+                tape.watch(x)
+                y = x * x
+                for _ in tf.range(count):
+                    y = y * x
+            unseen = y * 100.
+            with tape:
+                z = y * x + unseen
+            return tape.gradient(z, x)
+
+        self.assertAsEager(slope, tf.constant(3.), tf.constant(2))
+        x = tf.constant(2.)
+        outside = tf.GradientTape()
+        with outside:
+            outside.watch(x)
+            y = x * x
+
+        def entered(y):
+            with outside:
+                return y * 3.
+
+        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "^start: the tape was started outside of the graph function"):
+            tf.function(entered)(y)
+
     def test_jacobians_through_loops(self):
         def of(x, count):
             with tf.GradientTape() as tape:
