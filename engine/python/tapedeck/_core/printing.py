@@ -115,14 +115,15 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
             raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a string")
     leaves = nest.flatten(list(inputs))
     places = [place for place, leaf in enumerate(leaves) if _is_tensor_like(leaf)]
-    if _engine.is_tracing():  # without tensors, too: each run prints
+    if _engine.is_tracing():
         def print_values(tensors):
             values = list(leaves)
             for place, value in zip(places, tensors):
                 values[place] = value
             print(*nest.pack_sequence_as(list(inputs), values), output_stream=output_stream, summarize=summarize, sep=sep, end=end)
 
-        return _engine.graph_host_call("print", print_values, [leaves[place] for place in places])
+        _engine.graph_host_call("print", print_values, [leaves[place] for place in places])
+        return None
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) == dtypes.string and not inputs[0].ndim:
         text = inputs[0].numpy().decode("utf-8", "backslashreplace") + end  # a lone string needs no quotes
     else:
