@@ -1,5 +1,7 @@
 #include "engine/graph/control.h"
 
+#include <map>
+
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/tape_state.h"
 
@@ -67,7 +69,8 @@ std::vector<bool> differentiable_inputs(const Node& node) {
 
 namespace {
 
-std::vector<bool> differentiable_parameters(const Graph& graph) {
+/// Whether a gradient may flow from some result back to each node.
+std::vector<bool> differentiable_nodes(const Graph& graph) {
   std::vector<bool> flows(graph.nodes.size());
   for (const Value result : graph.results)
     if (has_gradients(graph.spec(result).dtype)) flows[static_cast<std::size_t>(result.node)] = true;
@@ -78,8 +81,27 @@ std::vector<bool> differentiable_parameters(const Graph& graph) {
       if (through[input] && has_gradients(graph.spec(graph.nodes[i].inputs[input]).dtype))
         flows[static_cast<std::size_t>(graph.nodes[i].inputs[input].node)] = true;
   }
+  return flows;
+}
+
+std::vector<bool> differentiable_parameters(const Graph& graph) {
+  std::vector<bool> flows = differentiable_nodes(graph);
   flows.resize(graph.arguments + graph.captured.size());
   return flows;
+}
+
+/// By id: the variables that a branch or a loop reads and to which a gradient may flow.
+void add_reads(const Node& node, std::map<std::uint64_t, Variable>& reads) {
+  for (std::size_t i = node.kind == NodeKind::loop ? 1 : 0; i < node.graphs.size(); ++i) {
+    const Graph& graph = *node.graphs[i];
+    const std::vector<bool> flows = differentiable_nodes(graph);
+    for (std::size_t number = 0; number < graph.nodes.size(); ++number) {
+      if (!flows[number]) continue;
+      const Node& inner = graph.nodes[number];
+      if (inner.kind == NodeKind::read) reads.emplace(inner.variable->id(), *inner.variable);
+      add_reads(inner, reads);
+    }
+  }
 }
 
 }  // namespace
@@ -113,7 +135,15 @@ Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<con
   Tensors results = tracer.add_control(std::move(node), inputs);
   Node with_inputs = kept;
   with_inputs.inputs.resize(inputs.size());
-  put_on_tapes(name, inputs, differentiable_inputs(with_inputs), results);
+  std::vector<bool> through = differentiable_inputs(with_inputs);
+  Tensors all(inputs.begin(), inputs.end());
+  if (tapedeck::detail::thread_state.recording != 0) {
+    std::map<std::uint64_t, Variable> reads;
+    add_reads(kept, reads);
+    for (const auto& [id, variable] : reads) all.push_back(variable.read());  // now the tapes know of it
+    through.resize(all.size(), true);
+  }
+  put_on_tapes(name, all, through, results);
   return results;
 }
 

@@ -101,6 +101,9 @@ Tensors GraphTracer::results_of(std::int32_t number, const std::vector<Worlds>* 
     results.push_back(symbolic_tensor(spec.dtype, spec.shape, unknown));
     values_[results[i].id()] = value;
   }
+  const auto place = static_cast<std::size_t>(number);
+  if (tensors_.size() <= place) tensors_.resize(place + 1);
+  tensors_[place] = results;
   return results;
 }
 
@@ -253,6 +256,8 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
     const Value value = values_[outputs[i].id()] = {number, static_cast<std::int32_t>(i)};
     if (unknown_of(outputs[i])) worlds_[value] = worlds[i];
   }
+  tensors_.resize(static_cast<std::size_t>(number) + 1);
+  tensors_.back().assign(outputs.begin(), outputs.end());
 }
 
 void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
@@ -267,8 +272,10 @@ void GraphTracer::add_tape_node(NodeKind kind, TapeUse use, std::optional<Variab
 std::int32_t GraphTracer::tape_of(std::uint64_t id, const char* what) const {
   for (std::size_t i = tapes_.size(); i-- > 0;)
     if (tapes_[i].id == id) return static_cast<std::int32_t>(i);
-  fail<FailedPreconditionError>(what,
-                                ": the tape was started outside of the graph function that is being traced");
+  fail<FailedPreconditionError>(
+      what,
+      ": the tape was started outside of the graph function that is being traced, whose "
+      "calls it records as they run; do so outside of the function, or start a tape in it");
 }
 
 void GraphTracer::tape_started(std::uint64_t tape, bool persistent, bool watch_accessed_variables) {
@@ -300,6 +307,42 @@ void GraphTracer::tape_watches(std::uint64_t tape, const Variable& variable) {
   TapeUse use;
   use.tape = tape_of(tape, "watch");
   add_tape_node(NodeKind::tape_watch, std::move(use), variable, {});
+}
+
+void GraphTracer::tape_paused(std::uint64_t tape) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "stop_recording");
+  add_tape_node(NodeKind::tape_stop, std::move(use), {}, {});
+}
+
+void GraphTracer::tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) {
+  if (guessing_) return;
+  TapeUse use;
+  use.tape = tape_of(tape, "start");
+  use.persistent = persistent;
+  use.watch_accessed_variables = watch_accessed_variables;
+  add_tape_node(NodeKind::tape_start, std::move(use), {}, {});
+}
+
+/// The graph has another tape from here on.
+void GraphTracer::tape_reset(std::uint64_t tape, bool is_active, bool persistent,
+                             bool watch_accessed_variables) {
+  if (guessing_) return;
+  tape_of(tape, "reset");
+  if (!is_active) return;  // it has nothing to record; its next start is another tape's
+  tape_stopped(tape);
+  tape_started(tape, persistent, watch_accessed_variables);
+}
+
+void GraphTracer::tape_plays_often(std::uint64_t tape) {
+  if (guessing_) return;
+  for (Node& node : graph_.nodes) {
+    if (node.kind != NodeKind::tape_start || node.tape->tape != tape_of(tape, "gradient")) continue;
+    TapeUse use = *node.tape;
+    use.persistent = true;
+    node.tape = std::make_shared<const TapeUse>(std::move(use));
+  }
 }
 
 /// Whether what is on the tape is known only when the graph runs.
@@ -414,7 +457,6 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   }
   const std::vector<std::pair<std::int32_t, TapeUse::Part>> places = use.parts;
   OwnTape& tape = tapes_[static_cast<std::size_t>(use.tape)];
-  if (tape.played_by_runs) keep_records(tape);
   tape.played_by_runs = true;
   node.tape = std::make_shared<const TapeUse>(std::move(use));
   set_results(node, specs);
@@ -422,7 +464,8 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto source = static_cast<std::size_t>(places[i].first);
     // Tapes around this one, which are played to see what is connected, know the tensor of the trial.
-    values_[parts[i].id()] = values_[results[i].id()];
+    const Value value = values_[parts[i].id()] = values_[results[i].id()];
+    tensors_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.result)] = parts[i];
     Tensor& place = places[i].second == TapeUse::Part::whole    ? gradients[source]
                     : places[i].second == TapeUse::Part::values ? (*call.rows)[source].values
                                                                 : (*call.rows)[source].indices;
@@ -431,16 +474,9 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   return gradients;
 }
 
-/// A tape that the trace plays several times, as Jacobians do, is persistent in runs.
-void GraphTracer::keep_records(const OwnTape& tape) {
-  Node& start = graph_.nodes[tape.first_node];
-  TapeUse use = *start.tape;
-  use.persistent = true;
-  start.tape = std::make_shared<const TapeUse>(std::move(use));
-}
-
 void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) {
   graph_.nodes.resize(first);
+  if (tensors_.size() > first) tensors_.resize(first);
   captures_.resize(first_capture);
   graph_.captured.resize(first_capture);
   const auto is_gone = [&](Value value) {

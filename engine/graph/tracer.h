@@ -14,6 +14,8 @@
 
 namespace tapedeck::graph {
 
+struct Repeat;  // repeat.h
+
 /// Used on one thread, between a TracerScope's begin and end:
 ///     GraphTracer tracer("f");
 ///     const Tensor x = tracer.parameter("x", {DType::float32, {2, 3}});
@@ -51,6 +53,11 @@ class GraphTracer final : public TapeTracer {
   void tape_stopped(std::uint64_t tape) override;
   void tape_watches(std::uint64_t tape, const Tensor& tensor) override;
   void tape_watches(std::uint64_t tape, const Variable& variable) override;
+  void tape_paused(std::uint64_t tape) override;
+  void tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) override;
+  void tape_reset(std::uint64_t tape, bool is_active, bool persistent,
+                  bool watch_accessed_variables) override;
+  void tape_plays_often(std::uint64_t tape) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
@@ -79,6 +86,9 @@ class GraphTracer final : public TapeTracer {
 
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
+  /// What leads from the sources to the targets, for tf.gradients (repeat.h).
+  Repeat repeat(std::span<const Tensor> targets, std::span<const Tape::Source> sources,
+                std::span<const Tensor> held);
 
  private:
   /// The number of a new node that takes these tensors.
@@ -90,6 +100,7 @@ class GraphTracer final : public TapeTracer {
   static void forget_marks();  ///< of calls that failed before they were made
   std::int32_t draw_of(const OpContext& context);
   struct Evaluation;
+  class Repetition;
   ValueSpec spec_of(Value value) const;
   Worlds worlds_of(const Tensor& tensor) const;
   Worlds worlds_of(Value value) const;
@@ -122,6 +133,7 @@ class GraphTracer final : public TapeTracer {
   const std::uint64_t number_;
   std::function<std::uint32_t()> locate_;
   std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
+  std::vector<Tensors> tensors_;  ///< by the node: its results as the function knows them; none of a constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
   std::map<Value, Worlds> worlds_;                       ///< of values whose shape is not known
   std::size_t open_up_to_ = 0;  ///< behind the last node of which something was unknown
@@ -131,7 +143,6 @@ class GraphTracer final : public TapeTracer {
     std::size_t first_node = 0;
     bool played_by_runs = false;
   };
-  void keep_records(const OwnTape& tape);
   std::vector<OwnTape> tapes_;  ///< in the order in which they began
   /// By the number that the trace gave a draw: the node that draws.
   std::unordered_map<std::int64_t, std::int32_t> draws_;

@@ -38,8 +38,13 @@ void Tape::start() {
     state_->used_up = false;
   }
   state_->started = true;
-  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
-    tracer->tape_started(state_->id, state_->persistent, state_->watch_accessed_variables);
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
+    const bool goes_on = !state_->producers.empty();  // with what it recorded before it was stopped
+    if (goes_on)
+      tracer->tape_resumed(state_->id, state_->persistent, state_->watch_accessed_variables);
+    else
+      tracer->tape_started(state_->id, state_->persistent, state_->watch_accessed_variables);
+  }
   detail::TapeStack::of_this_thread().push(state_);
 }
 
@@ -94,6 +99,8 @@ Tensor Tape::as_target(const Variable& variable) {
 void Tape::reset() {
   check_not_borrowed(*state_, "reset");
   if (state_->playing > 0) fail<FailedPreconditionError>("the tape cannot be reset while it is played back");
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_reset(state_->id, active(), state_->persistent, state_->watch_accessed_variables);
   state_->clear();
   state_->used_up = false;
 }
@@ -148,6 +155,8 @@ Tensors Tape::played(const GradientCall& call) {
 void Tape::begin_many() {
   detail::check_not_used_up(*state_);
   if (state_->is_borrowed()) return;  // it keeps its records in any case
+  if (TapeTracer* tracer = current_tape_tracer(); tracer && !state_->persistent) [[unlikely]]
+    tracer->tape_plays_often(state_->id);
   many_ = !state_->persistent;
   state_->persistent = true;
 }
@@ -158,6 +167,15 @@ void Tape::end_many() {
   if (active()) stop();
   state_->clear();
   state_->used_up = true;
+}
+
+void Tape::trace_pause(bool pauses) {
+  TapeTracer* tracer = current_tape_tracer();
+  if (!tracer) return;
+  if (pauses)
+    tracer->tape_paused(state_->id);
+  else
+    tracer->tape_resumed(state_->id, state_->persistent, state_->watch_accessed_variables);
 }
 
 std::vector<Variable> Tape::watched_variables() const {

@@ -93,6 +93,9 @@ class Tape {
   /// end_many uses it up. begin_many throws FailedPreconditionError if the tape is used up.
   void begin_many();
   void end_many();
+  /// For who pauses it with a StopRecording: where a graph function is traced, its runs pause their tape
+  /// here, or resume it. Throws FailedPreconditionError where the tape was started outside of the function.
+  void trace_pause(bool pauses);
 
   /// Variables read or watched while the tape was active, in order of first use.
   std::vector<Variable> watched_variables() const;

@@ -21,6 +21,15 @@ class TapeTracer : public Tracer {
   virtual void tape_stopped(std::uint64_t tape) = 0;
   virtual void tape_watches(std::uint64_t tape, const Tensor& tensor) = 0;
   virtual void tape_watches(std::uint64_t tape, const Variable& variable) = 0;
+  /// What follows is no part of what the tape records, until it is resumed (tape.stop_recording, or another
+  /// start).
+  virtual void tape_paused(std::uint64_t tape) = 0;
+  virtual void tape_resumed(std::uint64_t tape, bool persistent, bool watch_accessed_variables) = 0;
+  /// It forgets what it recorded and watched, and records on where it is active.
+  virtual void tape_reset(std::uint64_t tape, bool is_active, bool persistent,
+                          bool watch_accessed_variables) = 0;
+  /// It is asked for several gradients though it is not persistent (Tape::begin_many).
+  virtual void tape_plays_often(std::uint64_t tape) = 0;
   /// A tape is asked for gradients; `play` plays it on symbolic tensors.
   virtual Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) = 0;
 };

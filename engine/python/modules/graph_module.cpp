@@ -6,6 +6,7 @@
 
 #include "engine/graph/control.h"
 #include "engine/graph/passes/passes.h"
+#include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/host_function.h"
@@ -243,6 +244,51 @@ py::list add_host_call(const std::string& name, const py::object& function, cons
                                   tensors_of(tensors, name.c_str())));
 }
 
+// ---- what leads from tensors to others
+
+/// What tf.gradients plays a tape over.
+struct RepeatObject {
+  explicit RepeatObject(graph::Repeat made)
+      : executable(std::move(made.graph)),
+        arguments(std::move(made.arguments)),
+        free_sources(made.free_sources),
+        places(std::move(made.places)) {}
+  Executable executable;
+  Tensors arguments;
+  std::size_t free_sources;
+  std::vector<std::vector<std::size_t>> places;
+};
+
+RepeatObject repeat_object(const py::sequence& targets, const py::sequence& sources,
+                           const py::sequence& held) {
+  std::vector<Tape::Source> of;
+  for (const py::handle source : sources) {
+    if (is_variable(source.ptr()))
+      of.push_back({{}, variable_of(source.ptr())});
+    else
+      of.push_back({required_tensor(source.ptr(), "gradients: xs"), {}});
+  }
+  return RepeatObject(
+      graph::repeat(tensors_of(targets, "gradients: ys"), of, tensors_of(held, "gradients: stop_gradients")));
+}
+
+void bind_repeat(py::module_& module) {
+  py::class_<RepeatObject>(module, "GraphRepeat",
+                           "A part of a function, to be computed once more: graph_repeat makes it.")
+      .def_property_readonly("arguments",
+                             [](const RepeatObject& repeat) { return list_of(repeat.arguments); })
+      .def_readonly("free_sources", &RepeatObject::free_sources,
+                    "So many arguments come first that are sources.")
+      .def_readonly("places", &RepeatObject::places, "For each source the results that it is.")
+      .def("__call__", [](const RepeatObject& repeat, const py::sequence& arguments) {
+        return list_of(repeat.executable(tensors_of(arguments, "an argument")));
+      });
+  module.def("graph_repeat", &repeat_object, py::arg("ys"), py::arg("xs"), py::arg("stop_gradients"),
+             "What leads from xs to ys in the function that is being traced, to be called with `arguments` "
+             "or others in "
+             "their place: the results are ys, then xs.");
+}
+
 // ---- what a trace may do
 
 /// While it is entered, ops run although a function is traced.
@@ -329,6 +375,7 @@ void bind_graph_function(py::module_& module) {
 void bind_graph(py::module_& module) {
   bind_graph_function(module);
   bind_contexts(module);
+  bind_repeat(module);
   module.def(
       "trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),
       "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "

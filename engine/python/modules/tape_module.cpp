@@ -99,8 +99,15 @@ void bind_tape(py::module_& module) {
   py::class_<StopRecordingContext>(module, "StopRecording", "While it is entered, the tape does not record.")
       .def(py::init<py::object>(), py::arg("tape"))
       .def("__enter__",
-           [](StopRecordingContext& context) { context.scope.emplace(tape_of(context.tape.ptr())); })
-      .def("__exit__", [](StopRecordingContext& context, const py::args&) { context.scope.reset(); });
+           [](StopRecordingContext& context) {
+             Tape& tape = tape_of(context.tape.ptr());
+             if (tape.active()) tape.trace_pause(true);
+             context.scope.emplace(tape);
+           })
+      .def("__exit__", [](StopRecordingContext& context, const py::args&) {
+        context.scope.reset();
+        tape_of(context.tape.ptr()).trace_pause(false);
+      });
 
   py::class_<QuietContext>(module, "QuietScope",
                            "While it is entered, ops of this thread are neither recorded nor taped.")

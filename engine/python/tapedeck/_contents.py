@@ -10,7 +10,7 @@ from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
 from tapedeck._core.public import later, same
 from tapedeck._debugging import assertions, plots
-from tapedeck._gradients import autodiff, custom, functional, tape
+from tapedeck._gradients import autodiff, custom, functional, symbolic, tape
 from tapedeck._functions import function
 from tapedeck._graph import collections, control_flow, functions, modules, tensor_array
 from tapedeck._image import changes, colors, fits, images, sizes

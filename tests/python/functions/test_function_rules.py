@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 import tapedeck as tf
-from graph_mode import GraphCase, graphs
+from graph_mode import GraphCase
 
 Pair = collections.namedtuple("Pair", "first second")
 
@@ -20,17 +20,19 @@ def doubled(x):
 
 
 class Defaults(unittest.TestCase):
-    def test_functions_run_eagerly_at_first(self):
-        self.assertTrue(tf.config.functions_run_eagerly())
+    def test_functions_are_traced_until_they_shall_run_eagerly(self):
+        self.assertFalse(tf.config.functions_run_eagerly())
         calls = []
-        called = tf.function(lambda x: calls.append(x.numpy()) or x)
+        called = tf.function(lambda x: calls.append(tf.executing_eagerly()) or x)
         for value in (1., 2.):
             called(tf.constant(value))
-        self.assertEqual((calls, called.experimental_get_tracing_count()), ([1., 2.], 0))
-        with graphs():
-            self.assertFalse(tf.config.functions_run_eagerly())
-            self.assertTrue(tf.executing_eagerly())
+        self.assertEqual((calls, called.experimental_get_tracing_count()), ([False], 1))
+        tf.config.run_functions_eagerly(True)
+        self.addCleanup(tf.config.run_functions_eagerly, False)
         self.assertTrue(tf.config.functions_run_eagerly())
+        for value in (1., 2.):
+            called(tf.constant(value))
+        self.assertEqual((calls, called.experimental_get_tracing_count()), ([False, True, True], 1))
 
     def test_a_concrete_function_is_a_graph_anyway(self):
         calls = []

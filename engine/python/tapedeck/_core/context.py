@@ -46,6 +46,12 @@ def executing_eagerly():
     return not _engine.is_tracing()
 
 
+@public("inside_function")
+def inside_function():
+    """Whether a function is being traced: ops become part of its graph."""
+    return _engine.is_tracing()
+
+
 @public("timestamp")
 def timestamp(name=None):
     """Seconds since 1970, a float64 scalar. In a function that is traced those of each run."""

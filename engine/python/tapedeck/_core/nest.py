@@ -1,5 +1,5 @@
-"""Nested structures of lists, tuples, named tuples and dicts, as functions take and return them. expand_composites, TensorFlow's
-argument for tensors that are made of several, changes nothing."""
+"""Nested structures of lists, tuples, named tuples, dicts, classes of attrs and others that have TensorFlow's __tf_flatten__, as
+functions take and return them. expand_composites, TensorFlow's argument for tensors that are made of several, changes nothing."""
 import collections
 
 from tapedeck._core.public import public
@@ -9,13 +9,20 @@ from tapedeck._core.shapes import TensorShape
 @public("nest.is_nested")
 def is_nested(structure):
     """True for what flatten() goes into. A shape is one value."""
-    return isinstance(structure, (list, tuple, dict)) and not isinstance(structure, TensorShape)
+    if isinstance(structure, (list, tuple, dict)):
+        return not isinstance(structure, TensorShape)
+    kind = type(structure)
+    return hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__tf_flatten__")
 
 
 def _children(structure):
     if isinstance(structure, dict):
         return [structure[key] for key in _sorted_keys(structure)]
-    return structure
+    if isinstance(structure, (list, tuple)):
+        return structure
+    if hasattr(type(structure), "__tf_flatten__"):
+        return structure.__tf_flatten__()[1]
+    return [getattr(structure, each.name) for each in type(structure).__attrs_attrs__]
 
 
 def _sorted_keys(structure):
@@ -55,7 +62,12 @@ def _rebuild(structure, children):
         return _type(structure)(pairs)
     if hasattr(structure, "_fields"):
         return _type(structure)(*children)
-    return _type(structure)(children)
+    if isinstance(structure, (list, tuple)):
+        return _type(structure)(children)
+    kind = type(structure)
+    if hasattr(kind, "__tf_flatten__"):
+        return kind.__tf_unflatten__(structure.__tf_flatten__()[0], tuple(children))
+    return kind(**{getattr(each, "alias", None) or each.name.lstrip("_"): child for each, child in zip(kind.__attrs_attrs__, children)})
 
 
 def _pack(part, remaining):
@@ -83,6 +95,8 @@ def _shape_of(structure):
         return "."
     kind = dict if isinstance(structure, dict) else _type(structure)
     keys = tuple(_sorted_keys(structure)) if isinstance(structure, dict) else ()
+    if not isinstance(structure, (list, tuple, dict)) and hasattr(kind, "__tf_flatten__"):
+        keys = repr(structure.__tf_flatten__()[0])
     return kind, keys, tuple(_shape_of(child) for child in _children(structure))
 
 

@@ -85,6 +85,8 @@ class ConcreteFunction:
                 value = args[place]
             elif name in kwargs:
                 value = kwargs.pop(name)
+            elif getattr(expected, "name", None) in kwargs:  # the TensorSpec's
+                value = kwargs.pop(expected.name)
             elif any(isinstance(each, TensorSpec) for each in nest.flatten(expected)):
                 raise TypeError(f"{self.name}: the argument {name!r} is missing; it takes {', '.join(self._names) or 'nothing'}")
             else:

@@ -1,4 +1,5 @@
-"""tf.function and tfe.defun. Functions run eagerly, as they are, until tf.config.run_functions_eagerly(False)."""
+"""tf.function and tfe.defun. Functions are traced, but after tf.config.run_functions_eagerly(True)."""
+import contextlib
 import functools
 import inspect
 import operator
@@ -12,18 +13,20 @@ from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
-from tapedeck._functions import control
+from tapedeck._functions import control, recursion
 from tapedeck._functions.concrete import ConcreteFunction
+from tapedeck._functions.function_spec import FunctionSpec
 from tapedeck._functions.structures import Arguments
+from tapedeck._variables.stores import scope_counts
 from tapedeck.data.specs import TensorSpec
 
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
-_run_eagerly = True
+_run_eagerly = False
 
 
 @public("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly):
-    """Whether tf.functions are called as they are, every time: True at the start. With False a function is traced once for each
+    """Whether tf.functions are called as they are, every time. With False, as it is at the start, a function is traced once for each
     signature, and then runs the graph of its ops. For the whole process."""
     global _run_eagerly
     _run_eagerly = bool(run_eagerly)
@@ -31,8 +34,27 @@ def run_functions_eagerly(run_eagerly):
 
 @public("config.functions_run_eagerly")
 def functions_run_eagerly():
-    """Whether tf.functions are called as they are: True at the start."""
+    """Whether tf.functions are called as they are: False at the start."""
     return _run_eagerly
+
+
+class _Here(threading.local):
+    """Of a thread: how many untraced() are open."""
+
+    untraced = 0
+
+
+_here = _Here()
+
+
+@contextlib.contextmanager
+def untraced():
+    """Functions that have no trace yet are called as they are inside: what runs there is a trial, and not what a trace should keep."""
+    _here.untraced += 1
+    try:
+        yield
+    finally:
+        _here.untraced -= 1
 
 
 class Method:
@@ -65,13 +87,13 @@ class Method:
 class Function:
     """What tf.function makes of a Python function. Of a method each instance has one of its own, which keeps no instance alive."""
 
-    def __init__(self, func, input_signature=None, autograph=True, instance=None, reduce_retracing=False):
+    def __init__(self, func, input_signature=None, autograph=True, instance=None, reduce_retracing=False, jit_compile=None):
         """instance: a weak reference to a method's."""
         functools.update_wrapper(self, func)
         self.__name__ = getattr(func, "__name__", type(func).__name__)  # of an object that can be called
         self.__qualname__ = getattr(func, "__qualname__", self.__name__)
-        self._func, self._instance, self._autograph = func, instance, autograph
-        self._input_signature = None if input_signature is None else tuple(input_signature)
+        self._func, self._instance, self._autograph, self._jit_compile = func, instance, autograph, jit_compile
+        self._input_signature = None if input_signature is None else _as_signature(input_signature)
         self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
@@ -79,7 +101,13 @@ class Function:
         self._relaxed = {} if reduce_retracing else None  # by the form of a call: TensorSpecs that fit all shapes that it had
 
     input_signature = property(lambda self: self._input_signature, doc="TensorSpecs of the positional arguments, or None.")
-    function_spec = property(lambda self: self._signature, doc="The signature of the Python function.")
+    name = property(lambda self: self.__name__, doc="The Python function's name.")
+
+    @property
+    def function_spec(self):
+        """The names of the Python function's parameters, and what was said of them."""
+        return FunctionSpec(self.__name__, self._func, self._signature, self._input_signature, self._instance is not None,
+                            self._jit_compile)
 
     @property
     def python_function(self):
@@ -105,7 +133,7 @@ class Function:
             reference = weakref.ref(instance, lambda _: self._bound.pop(address, None))
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
-        made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None)
+        made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None, self._jit_compile)
         self._bound[address] = reference, made
         return Method(made, instance)
 
@@ -129,6 +157,8 @@ class Function:
         if found:
             return found.run(args)
         arguments = self._arguments(args, kwargs)
+        if arguments.has_models_tensors or _here.untraced and arguments.key not in self._concrete:
+            return self._call_eagerly(args, kwargs)
         concrete = self._concrete_of(arguments)
         if key and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
             self._of_tensors[key] = concrete
@@ -183,8 +213,10 @@ class Function:
                 self._relax(arguments)
             found = self._concrete.get(arguments.key)
             if found is None:
+                names = dict(scope_counts().opened)
                 found = self._trace(arguments, self._may_create)
-                if found.variables_made:  # as TensorFlow does: the second trace must find them made
+                if found.variables_made:  # as TensorFlow does: the second trace must find them made, under the same names
+                    scope_counts().opened = names
                     found = self._trace(arguments, False)
                 self._may_create = False
                 self._concrete[arguments.key] = found
@@ -203,8 +235,9 @@ class Function:
         if self._autograph and self._converted is None:
             self._converted = control.converted(self._func)
         func = self._converted if self._autograph else self._func
-        return ConcreteFunction(self.__name__, arguments, self._parameters,
-                                lambda args, kwargs: self._python(func, args, kwargs), may_create)
+        with recursion.watched(self, arguments.key):
+            return ConcreteFunction(self.__name__, arguments, self._parameters,
+                                    lambda args, kwargs: self._python(func, args, kwargs), may_create)
 
     # ---- what TensorFlow's have
 
@@ -232,8 +265,8 @@ class Function:
 
 @public("function")
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
-    """func as TensorFlow calls it: eagerly, every time, until tf.config.run_functions_eagerly(False); then it is traced once for each
-    signature, and its graph runs. A decorator, with arguments too.
+    """func as TensorFlow calls it: it is traced once for each signature, and its graph runs. A decorator, with arguments too.
+    After tf.config.run_functions_eagerly(True) func is called as it is, every time.
 
     Arrays come to func as tensors, and numbers, texts and arrays that it returns, in lists, tuples and dicts too, are
     tensors; a variable that it returns is read when it returns. A signature is made of the tensors' dtypes and shapes, of the values of
@@ -250,9 +283,11 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
         raise TypeError(f"function() got an unexpected keyword argument {unknown[0]!r}")
     if func is None:
         return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing, **kwargs)
+    if isinstance(func, (staticmethod, classmethod)):  # the decorators in the other order
+        return type(func)(function(func.__func__, input_signature, autograph, jit_compile, reduce_retracing, **kwargs))
     require_callable("function", "func", func)
     relaxes = reduce_retracing or bool(kwargs.get("experimental_relax_shapes"))
-    return Function(func, input_signature, autograph, reduce_retracing=relaxes)
+    return Function(func, input_signature, autograph, reduce_retracing=relaxes, jit_compile=jit_compile)
 
 
 @public("tfe.defun")
@@ -265,6 +300,16 @@ def defun(func=None, input_signature=None, autograph=True, **kwargs):
         return lambda given: defun(given, input_signature, autograph)
     require_callable("defun", "func", func)
     return Function(func, input_signature or None, autograph)
+
+
+def _as_signature(given):
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(given).__name__}: {given!r}")
+    for leaf in nest.flatten(given):
+        if not hasattr(leaf, "is_compatible_with"):
+            raise TypeError(f"Invalid input_signature {given!r}; input_signature must be a possibly nested TensorSpec sequence, got "
+                            f"{leaf!r}")
+    return tuple(given)
 
 
 def _key_of_tensors(args):

@@ -17,10 +17,11 @@ class Leaf:
     """One leaf of a structure. key: equal for leaves that may share a trace; tensors: what it has of them; specs: their TensorSpecs;
     made_of: a function that gives the leaf with other tensors; shown: the text that is left of an object."""
 
-    __slots__ = ("key", "tensors", "specs", "made_of", "_shown")
+    __slots__ = ("key", "tensors", "specs", "made_of", "is_models_tensor", "_shown")
 
     def __init__(self, key, tensors=(), specs=(), made_of=None, shown=None):
         self.key, self.tensors, self.specs, self.made_of, self._shown = key, tensors, specs, made_of, shown
+        self.is_models_tensor = False
 
     def in_signature(self):
         """What the signature has for it, which keeps no object alive."""
@@ -100,7 +101,9 @@ def leaf_of(value):
     if _is_value(value):  # 1, 1.0 and True are different arguments, as are 0.0 and -0.0; a NaN is the same each time
         key = type(value), (repr(value) if isinstance(value, (float, complex, slice)) else value)
         return Leaf(key, made_of=lambda tensors: value)
-    return Leaf(("object", ByIdentity(value)), made_of=lambda tensors: value, shown=f"<{type(value).__name__} object>")
+    leaf = Leaf(("object", ByIdentity(value)), made_of=lambda tensors: value, shown=f"<{type(value).__name__} object>")
+    leaf.is_models_tensor = getattr(type(value), "_is_symbolic", False)
+    return leaf
 
 
 class Arguments:
@@ -115,6 +118,8 @@ class Arguments:
     def _make_signature(self):
         self.key = nest._shape_of(self.structure), tuple(leaf.key for leaf in self.leaves)
         self.specs = [spec for leaf in self.leaves for spec in leaf.specs]
+        # The ops of a functional model are layers, whose model may be called by a function in turn.
+        self.has_models_tensors = any(leaf.is_models_tensor for leaf in self.leaves)
 
     def relaxed(self, specs):
         """Has the signature these TensorSpecs in place of those of its tensors, one for each; other objects keep theirs."""

@@ -10,9 +10,16 @@ from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
-from tapedeck._functions.function import result_as_tensor
+from tapedeck._functions import control
+from tapedeck._functions.function import Function, functions_run_eagerly, result_as_tensor
 from tapedeck._variables.scopes import AUTO_REUSE, variable_scope, VariableScope
 from tapedeck._variables.stores import EagerVariableStore
+from tapedeck.data.specs import TensorSpec
+
+
+def called_here(function):
+    """What is called in place of a user's function: while a function is traced, control flow of it becomes part of the graph."""
+    return control.converted(function) if _engine.is_tracing() else function
 
 
 class EagerTemplate(Trackable):
@@ -39,7 +46,7 @@ class EagerTemplate(Trackable):
     def _call(self, args, kwargs):
         before = {id(variable) for variable in self.trainable_variables} if self._called else None
         try:
-            result = self._func(*args, **kwargs)
+            result = called_here(self._func)(*args, **kwargs)
         except Exception as error:
             error.add_note(f"The template {self._name!r} was made at:\n{self._made_at}")
             raise
@@ -97,14 +104,15 @@ class EagerTemplate(Trackable):
 
 
 @public("make_template", "tfe.make_template")
-def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
+def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, create_graph_function_=False,
+                  **kwargs):
     """A function that makes its variables at the first call, and takes the same ones at every other.
 
         scale = tf.make_template("scale", lambda x: x * tf.get_variable("factor", [], initializer=tf.ones_initializer()))
 
     name_: the scope of the variables; it becomes unique at the first call, or at once with create_scope_now_. func_: takes its
     variables from tf.get_variable and the functions of tf.layers. kwargs: arguments that func_ always gets. custom_getter_: as
-    tf.variable_scope has it.
+    tf.variable_scope has it. create_graph_function_: func_ becomes a tf.function.
     Returns: an object to be called, with variables, trainable_variables and non_trainable_variables.
     Errors: ValueError for unique_name_, which TensorFlow refuses where it executes eagerly, and for a trainable variable that a
     later call makes; TypeError for an argument that is not callable.
@@ -115,6 +123,7 @@ def make_template(name_, func_, create_scope_now_=False, unique_name_=None, cust
     if unique_name_ is not None:
         raise ValueError(f"make_template: unique_name_ is {unique_name_!r}; unique_name cannot be used in eager mode.")
     function = functools.partial(func_, **kwargs) if kwargs else func_
+    function = Function(function) if create_graph_function_ else function
     return EagerTemplate(name_, function, create_scope_now=create_scope_now_, custom_getter=custom_getter_)
 
 
@@ -124,12 +133,27 @@ public("tfe.ShapeAndDtype")(ShapeAndDtype)
 
 
 class _GraphCallable:
-    """A function with the variables that tf.get_variable made in it."""
+    """A graph function with the variables that tf.get_variable made in it."""
 
     def __init__(self, function, shape_and_dtypes):
         self._function, self._specs = function, shape_and_dtypes
         self._store, self._scope = EagerVariableStore(), VariableScope()
+        self._graph = Function(self._with_variables)
+        self._called = False
         functools.update_wrapper(self, function)
+        self._graph.__name__ = self.__name__ = getattr(function, "__name__", type(function).__name__)
+        if not functions_run_eagerly():
+            self._make_variables()
+
+    def _with_variables(self, *args):
+        with self._store.as_default(), variable_scope(self._scope):
+            return called_here(self._function)(*args)
+
+    def _make_variables(self):
+        """Traces the function, if no call has made its variables. Where extents are unknown, a call does."""
+        if not self._called:
+            self._graph.get_concrete_function(*map(_as_tensor_specs, self._specs))
+            self._called = True
 
     def _argument(self, place, value, spec):
         value = _engine.convert_to_tensor(value, dtypes.as_dtype(spec.dtype), None)
@@ -151,18 +175,30 @@ class _GraphCallable:
                 raise ValueError(f"{self.__name__}: argument {place} holds {len(values)} values; graph_callable expects "
                                  f"{len(specs)}")
             converted.append(nest.pack_sequence_as(arg, [self._argument(place, *pair) for pair in zip(values, specs)]))
-        with self._store.as_default(), variable_scope(self._scope):
-            return nest.map_structure(result_as_tensor, self._function(*converted))
+        self._called = True
+        if not functions_run_eagerly():
+            return self._graph(*converted)
+        return nest.map_structure(result_as_tensor, self._with_variables(*converted))
 
     @property
     def variables(self):
-        """The variables that calls have made: none before the first."""
+        """The variables that tf.get_variable and layers made in it."""
+        self._make_variables()
         return self._store.variables()
 
     @property
     def trainable_variables(self):
         """Those that are trainable."""
+        self._make_variables()
         return self._store.trainable_variables()
+
+
+def _as_tensor_specs(spec):
+    if isinstance(spec, ShapeAndDtype):
+        return TensorSpec(spec.shape, dtypes.as_dtype(spec.dtype))
+    if isinstance(spec, dict):
+        return {key: _as_tensor_specs(each) for key, each in spec.items()}
+    return type(spec)(map(_as_tensor_specs, spec))
 
 
 def _flat_specs(spec):
@@ -174,15 +210,17 @@ def _flat_specs(spec):
 
 @public("tfe.graph_callable")
 def graph_callable(shape_and_dtypes):
-    """Decorates a function of tensors that takes its variables from tf.get_variable: they are made at the first call and stay.
+    """Decorates a function of tensors that takes its variables from tf.get_variable or layers: it is traced now, which makes them.
 
         @tfe.graph_callable([tfe.ShapeAndDtype(shape=(), dtype=tf.float32)])
         def scaled(x):
             return tf.get_variable("factor", shape=(), initializer=tf.ones_initializer()) * x
 
     shape_and_dtypes: a ShapeAndDtype for each argument, or lists, tuples and dicts of them; the arguments become tensors of these.
-    Returns: a function with `variables` and `trainable_variables`. TensorFlow 1 made a graph of it; here it runs as it is.
-    Errors: TypeError where the function takes another number of arguments; at a call, ValueError for another shape.
+    Where functions run eagerly, it runs as it is, and the first call makes the variables; None in a shape leaves them to the first
+    call, too.
+    Returns: a graph function with `variables` and `trainable_variables`.
+    Errors: TypeError where the function takes another number of arguments; what tracing it raises; at a call, ValueError for another shape.
     """
     def decorate(function):
         require_callable("graph_callable", "function", function)

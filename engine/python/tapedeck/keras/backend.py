@@ -10,6 +10,7 @@ from tapedeck._core.arguments import having as _having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.extents import extents, product
 from tapedeck._core.public import public
+from tapedeck._gradients.symbolic import gradients as _symbolic_gradients
 from tapedeck._linalg.functions import tensordot as _tensordot
 from tapedeck._variables.stores import forget_scopes as _forget_scopes
 from tapedeck.keras import activations as _activations
@@ -299,5 +300,7 @@ def in_train_phase(x, alt, training=None):
 
 @public("keras.backend.gradients")
 def gradients(loss, variables):
-    """Not here: TensorFlow's graphs have it, a tape does it here. RuntimeError."""
-    raise RuntimeError("gradients: K.gradients needs a graph; use tf.GradientTape")
+    """tf.gradients(loss, variables), in a function that is being traced. RuntimeError where ops run at once: a tape does it there."""
+    if not _engine.is_tracing():
+        raise RuntimeError("gradients: K.gradients needs a graph; use tf.GradientTape")
+    return _symbolic_gradients(loss, variables)

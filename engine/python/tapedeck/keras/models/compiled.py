@@ -7,58 +7,7 @@ from tapedeck.keras.layers import calls
 from tapedeck.keras.losses import lookup as losses
 from tapedeck.keras.losses.base import Loss, LossFunctionWrapper
 from tapedeck.keras.metrics import lookup as metrics
-
-
-def _unless_on_gpu(value):
-    """The value as a number where that waits for nothing."""
-    return value if getattr(value, "_place", "/cpu:0") != "/cpu:0" else float(value)
-
-
-class LossTracker:
-    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It records no ops, and runs some only for
-    losses on a GPU, which it does not wait for."""
-
-    def __init__(self, name="loss"):
-        self.name, self._total, self._count, self._noted = name, 0., 0, None
-        self.variables = self.weights = ()
-
-    def note(self, value, examples):
-        """Takes a batch's loss into account provisionally: an update_state before the next batch replaces it, as in a train_step that
-        updates all `metrics` after compute_loss."""
-        self._settle()
-        self._noted = _unless_on_gpu(value), examples
-
-    def update_state(self, value, sample_weight=1):
-        """Takes a batch's loss into account; sample_weight: its examples."""
-        self._noted = _unless_on_gpu(value), sample_weight
-        self._settle()
-
-    def _settle(self):
-        self._total, self._count = self._with_noted()
-        self._noted = None
-
-    def _with_noted(self):
-        if self._noted is None:
-            return self._total, self._count
-        value, examples = self._noted
-        if isinstance(value, float):
-            return self._total + value * examples, self._count + examples
-        with _engine.QuietScope():
-            return op("cast")(value, "float64") * examples + self._total, self._count + examples
-
-    def result(self):
-        """The mean, a number, or of losses on a GPU a float64 scalar; 0 before the first."""
-        total, count = self._with_noted()
-        if not count or isinstance(total, float):
-            return total / count if count else 0.
-        with _engine.QuietScope():
-            return total / count
-
-    def reset_state(self):
-        """Forgets all."""
-        self._total, self._count, self._noted = 0., 0, None
-
-    reset_states = reset_state
+from tapedeck.keras.models.loss_tracker import LossTracker
 
 
 def names_of(y_pred, output_names):

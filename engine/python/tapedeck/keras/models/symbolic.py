@@ -12,6 +12,7 @@ from tapedeck._core import dtypes, nest
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
+from tapedeck._functions.function import untraced
 from tapedeck._random.streams import place_of_seed
 from tapedeck.keras import backend
 from tapedeck.keras.layers import input_spec
@@ -161,8 +162,8 @@ def map_symbols(function, structure):
 
 @contextlib.contextmanager
 def trial():
-    """Ops inside are neither recorded nor taped, and draw random numbers of their own."""
-    with _engine.QuietScope(), place_of_seed(0):
+    """Ops inside are neither recorded nor taped, and draw random numbers of their own; no function is traced."""
+    with _engine.QuietScope(), place_of_seed(0), untraced():
         yield
 
 

@@ -22,6 +22,8 @@ _NOT_COMPILED = "You must call `compile()` before using the model."
 class _Results(dict):
     """{name: result} of metrics, computed when it is first read: those of most steps never are."""
 
+    _plain = dict  # what a traced function returns in its place
+
     def __init__(self, metrics, compiled_metrics):
         super().__init__()
         self._metrics = metrics
