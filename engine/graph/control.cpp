@@ -1,5 +1,7 @@
 #include "engine/graph/control.h"
 
+#include <set>
+
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/tape_state.h"
 
@@ -74,7 +76,8 @@ std::vector<bool> differentiable_inputs(const Node& node) {
   return all;
 }
 
-std::vector<bool> differentiable_parameters(const Graph& graph) {
+/// Of each node, whether a gradient may flow to its results from those of the graph.
+std::vector<bool> differentiable_nodes(const Graph& graph) {
   std::vector<bool> flows(graph.nodes.size());
   for (const Value result : graph.results)
     if (has_gradients(graph.spec(result).dtype)) flows[static_cast<std::size_t>(result.node)] = true;
@@ -85,8 +88,41 @@ std::vector<bool> differentiable_parameters(const Graph& graph) {
       if (through[input] && has_gradients(graph.spec(graph.nodes[i].inputs[input]).dtype))
         flows[static_cast<std::size_t>(graph.nodes[i].inputs[input].node)] = true;
   }
+  return flows;
+}
+
+std::vector<bool> differentiable_parameters(const Graph& graph) {
+  std::vector<bool> flows = differentiable_nodes(graph);
   flows.resize(graph.arguments + graph.captured.size());
   return flows;
+}
+
+/// Adds the variables that the node's graphs read and to which a gradient may flow.
+void add_variables_read(const Node& node, std::vector<Variable>& variables) {
+  for (const auto& graph : node.graphs) {
+    const std::vector<bool> flows = differentiable_nodes(*graph);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      const Node& inner = graph->nodes[i];
+      if (!flows[i]) continue;
+      if (inner.kind == NodeKind::read)
+        variables.push_back(*inner.variable);
+      else if (inner.kind == NodeKind::branch || inner.kind == NodeKind::loop)
+        add_variables_read(inner, variables);
+    }
+  }
+}
+
+/// Their values before the node, each once, while a tape records: the tapes see that they are read.
+Tensors variables_read(const Node& node) {
+  const tapedeck::detail::ThreadState& thread = tapedeck::detail::thread_state;
+  if (thread.recording == 0 || thread.quiet != 0) return {};
+  std::vector<Variable> variables;
+  add_variables_read(node, variables);
+  std::set<std::uint64_t> seen;
+  Tensors values;
+  for (const Variable& variable : variables)
+    if (seen.insert(variable.id()).second) values.push_back(variable.read());
+  return values;
 }
 
 /// Puts a call on the tapes of this thread whose VJP is not known before the graph runs. Playing it here only
@@ -114,11 +150,14 @@ void put_on_tapes(const char* name, std::span<const Tensor> inputs, const std::v
 }
 
 Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<const Tensor> inputs) {
-  const Node kept = node;
-  Tensors results = tracer.add_control(std::move(node), inputs);
-  Node with_inputs = kept;
+  Node with_inputs = node;
   with_inputs.inputs.resize(inputs.size());
-  put_on_tapes(name, inputs, differentiable_inputs(with_inputs), results);
+  Tensors read(inputs.begin(), inputs.end());
+  for (Tensor& value : variables_read(node)) read.push_back(std::move(value));
+  Tensors results = tracer.add_control(std::move(node), inputs);
+  std::vector<bool> through = differentiable_inputs(with_inputs);
+  through.resize(read.size(), true);
+  put_on_tapes(name, read, through, results);
   return results;
 }
 
