@@ -1,6 +1,6 @@
 #include "engine/graph/control.h"
 
-#include <map>
+#include <set>
 
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/tape_state.h"
@@ -69,7 +69,7 @@ std::vector<bool> differentiable_inputs(const Node& node) {
 
 namespace {
 
-/// Whether a gradient may flow from some result back to each node.
+/// Of each node, whether a gradient may flow to its results from those of the graph.
 std::vector<bool> differentiable_nodes(const Graph& graph) {
   std::vector<bool> flows(graph.nodes.size());
   for (const Value result : graph.results)
@@ -90,18 +90,32 @@ std::vector<bool> differentiable_parameters(const Graph& graph) {
   return flows;
 }
 
-/// By id: the variables that a branch or a loop reads and to which a gradient may flow.
-void add_reads(const Node& node, std::map<std::uint64_t, Variable>& reads) {
-  for (std::size_t i = node.kind == NodeKind::loop ? 1 : 0; i < node.graphs.size(); ++i) {
-    const Graph& graph = *node.graphs[i];
-    const std::vector<bool> flows = differentiable_nodes(graph);
-    for (std::size_t number = 0; number < graph.nodes.size(); ++number) {
-      if (!flows[number]) continue;
-      const Node& inner = graph.nodes[number];
-      if (inner.kind == NodeKind::read) reads.emplace(inner.variable->id(), *inner.variable);
-      add_reads(inner, reads);
+/// Adds the variables that the node's graphs read and to which a gradient may flow.
+void add_variables_read(const Node& node, std::vector<Variable>& variables) {
+  for (const auto& graph : node.graphs) {
+    const std::vector<bool> flows = differentiable_nodes(*graph);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      const Node& inner = graph->nodes[i];
+      if (!flows[i]) continue;
+      if (inner.kind == NodeKind::read)
+        variables.push_back(*inner.variable);
+      else if (inner.kind == NodeKind::branch || inner.kind == NodeKind::loop)
+        add_variables_read(inner, variables);
     }
   }
+}
+
+/// Their values before the node, each once, while a tape records: the tapes see that they are read.
+Tensors variables_read(const Node& node) {
+  const tapedeck::detail::ThreadState& thread = tapedeck::detail::thread_state;
+  if (thread.recording == 0 || thread.quiet != 0) return {};
+  std::vector<Variable> variables;
+  add_variables_read(node, variables);
+  std::set<std::uint64_t> seen;
+  Tensors values;
+  for (const Variable& variable : variables)
+    if (seen.insert(variable.id()).second) values.push_back(variable.read());
+  return values;
 }
 
 }  // namespace
@@ -131,19 +145,14 @@ void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const
 namespace {
 
 Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<const Tensor> inputs) {
-  const Node kept = node;
-  Tensors results = tracer.add_control(std::move(node), inputs);
-  Node with_inputs = kept;
+  Node with_inputs = node;
   with_inputs.inputs.resize(inputs.size());
+  Tensors read(inputs.begin(), inputs.end());
+  for (Tensor& value : variables_read(node)) read.push_back(std::move(value));
+  Tensors results = tracer.add_control(std::move(node), inputs);
   std::vector<bool> through = differentiable_inputs(with_inputs);
-  Tensors all(inputs.begin(), inputs.end());
-  if (tapedeck::detail::thread_state.recording != 0) {
-    std::map<std::uint64_t, Variable> reads;
-    add_reads(kept, reads);
-    for (const auto& [id, variable] : reads) all.push_back(variable.read());  // now the tapes know of it
-    through.resize(all.size(), true);
-  }
-  put_on_tapes(name, all, through, results);
+  through.resize(read.size(), true);
+  put_on_tapes(name, read, through, results);
   return results;
 }
 

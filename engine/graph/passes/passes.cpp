@@ -1,5 +1,7 @@
 #include "engine/graph/passes/passes.h"
 
+#include <algorithm>
+
 namespace tapedeck::graph {
 
 Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
@@ -33,5 +35,14 @@ std::vector<NamedPassed> run_passes(const Graph& graph) {
   all.push_back({"dead code", drop_dead(all.back().passed.graph)});
   return all;
 }
+
+bool merges(std::span<const NamedPassed> passes) {
+  return std::ranges::any_of(passes, [](const NamedPassed& pass) {
+    return std::ranges::any_of(pass.passed.changes,
+                               [](const Change& change) { return change.kind == ChangeKind::merged; });
+  });
+}
+
+Graph unmerged(const Graph& graph) { return drop_dead(fold_constants(graph).graph).graph; }
 
 }  // namespace tapedeck::graph

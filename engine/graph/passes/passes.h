@@ -45,6 +45,10 @@ struct NamedPassed {
 };
 /// All passes in their order; the last one's graph is the one to run.
 std::vector<NamedPassed> run_passes(const Graph& graph);
+/// Whether common subexpressions were merged.
+bool merges(std::span<const NamedPassed> passes);
+/// The graph after the passes that merge no nodes.
+Graph unmerged(const Graph& graph);
 
 /// For passes: the graph of the nodes that `stays` names, each input moved along. `merged_into`: for each
 /// node itself, or the earlier one whose results take the place of its own; nodes that go and are merged into

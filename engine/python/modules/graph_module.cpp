@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <mutex>
 #include <set>
 
 #include "engine/graph/control.h"
@@ -37,6 +38,21 @@ struct GraphFunction {
       : traced(std::move(graph)),
         passes(graph::run_passes(traced)),
         executable(passes.empty() ? traced : passes.back().passed.graph) {}
+
+  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose nodes
+  /// were not merged: a gradient adds up what each of them gives, in the order of eager code, to the bit.
+  const Executable& here() const {
+    const detail::ThreadState& thread = detail::thread_state;
+    if (!is_tracing() && (thread.recording == 0 || thread.quiet != 0)) return executable;
+    std::call_once(unmerged_made_, [&] {
+      if (graph::merges(passes)) unmerged_ = std::make_unique<Executable>(graph::unmerged(traced));
+    });
+    return unmerged_ ? *unmerged_ : executable;
+  }
+
+ private:
+  mutable std::once_flag unmerged_made_;
+  mutable std::unique_ptr<Executable> unmerged_;
 };
 
 /// A Python exception is set while it travels through the engine.
@@ -106,7 +122,7 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
   Tensors outer(graph.captured.begin(), graph.captured.end());
   if (!captured.is_none()) outer = tensors_of(captured, "a captured tensor");
   given.insert(given.end(), outer.begin(), outer.end());
-  return list_of(function.executable(given));
+  return list_of(function.here()(given));
 }
 
 // ---- a graph as Python's data

@@ -54,14 +54,15 @@ def chosen(predicate, true_side, false_side, names, line, lines_of):
 
     def true_fn():
         sides[0] = true_side()
-        if any(map(state.lacks, sides[0])):
+        if any(state.lacks(value) or state.has_variable(value) for value in sides[0]):
             other = []
             backend().discarded(lambda: other.extend(false_side()), [])
-            sides[0] = list(map(state.completed, sides[0], other))
+            sides[0] = list(map(state.read, map(state.completed, sides[0], other), other))
         return state.tensors_of(sides[0])
 
     def false_fn():
         sides[1] = list(map(state.completed, false_side(), sides[0]))
+        sides[1] = list(map(state.read, sides[1], sides[0]))
         for name, one, other in zip(names, *sides):
             _require_alike(name, one, other, line, lines_of.get(name, (0, 0)))
         return state.tensors_of(sides[1])

@@ -145,7 +145,7 @@ class _Loop:
         values = list(self._get()[:len(self._kept)])
         late = [name for name, value in zip(self._kept, values) if isinstance(value, Undefined) and name in self._after and name != VALUE]
         values = [Undefined(VALUE) if name in late else value for name, value in zip(self._kept, values)]
-        if not any(map(state.lacks, values)):
+        if not any(state.lacks(value) or state.has_variable(value) for value in values):
             return values
         seen = []
 
@@ -156,7 +156,7 @@ class _Loop:
             seen.extend(self._get()[:len(self._kept)])
 
         backend().discarded(probe, [tensor(holds), *counters, *state.tensors_of(values)])
-        values = list(map(state.completed, values, seen))
+        values = list(map(state.read, map(state.completed, values, seen), seen))
         for name, value in zip(self._kept, values):
             if name in late and isinstance(value, Undefined):
                 raise _engine.InvalidArgumentError(
@@ -171,7 +171,7 @@ class _Loop:
         """The values behind an iteration, checked against those before the loop."""
         values = list(self._get()[:len(self._kept)])
         for number, (name, before) in enumerate(zip(self._kept, self._start)):
-            after = values[number]
+            after = values[number] = state.read(values[number], before)
             if state.hidden(before) and not isinstance(after, Undefined):
                 raise _engine.InvalidArgumentError(f"the value returned in line {self._lines.get(VALUE, self._line)} has no form that is "
                                                    f"known before the loop in line {self._line}")

@@ -147,8 +147,9 @@ class Liveness:
         if isinstance(node, (ast.While, ast.For)):
             return self._loop(node, live, raised)
         if isinstance(node, ast.Try):
+            passed = self.before(node.finalbody, set(raised), raised)  # by what is raised; then the liveness that counts
             after = self.before(node.finalbody, live, raised)
-            caught = self._read(node.finalbody).union(*(self.before(each.body, after, raised | after) | self._read(each.type)
+            caught = passed.union(*(self.before(each.body, after, raised | after) | self._read(each.type)
                                                         for each in node.handlers))
             return self.before(node.body, self.before(node.orelse, after, raised | caught), raised | caught) | caught
         if isinstance(node, ast.With):

@@ -196,6 +196,22 @@ def completed(value, there):
     return nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
 
 
+def has_variable(value):
+    """Whether a variable is in it."""
+    return any(isinstance(leaf, _engine.Variable) for leaf in leaves_of(value))
+
+
+def read(value, other):
+    """The value, its variables read where the other has something else in their place: a graph carries what they hold."""
+    if not has_variable(value):
+        return value
+    leaves, others = leaves_of(value), leaves_of(other)
+    if len(leaves) != len(others):
+        return value
+    new = [tensor(leaf) if isinstance(leaf, _engine.Variable) and leaf is not there else leaf for leaf, there in zip(leaves, others)]
+    return nest.pack_sequence_as(value, new) if nest.is_nested(value) else new[0]
+
+
 def difference(one, other):
     """None where a graph can carry the one in place of the other; else what differs: "structure", "kind", "dtype" or "shape"."""
     if nest.is_nested(one) != nest.is_nested(other):

@@ -46,6 +46,7 @@ class Converter(Expressions, ast.NodeTransformer):
     def __init__(self, shadowed):
         self.shadowed, self.first_parameter = set(shadowed), None
         self._numbers, self._kinds, self._lists = itertools.count(1), {}, set()
+        self._bound_inside = set()
 
     # ---- functions
 
@@ -54,11 +55,12 @@ class Converter(Expressions, ast.NodeTransformer):
         arguments = parameters(node.args)
         given = {each.arg for each in arguments}
         uses = uses_of(node.body)
-        outer = self.shadowed, self.first_parameter, self._kinds, self._lists
+        outer = self.shadowed, self.first_parameter, self._kinds, self._lists, self._bound_inside
         self.shadowed = self.shadowed | given | set(uses.bound)
         self.first_parameter = arguments[0].arg if node.args.posonlyargs or node.args.args else None
         self._kinds = dict(uses.declared)
         self._lists = set(uses.bound) - set(uses.declared) - given
+        self._bound_inside = {name for name in _nonlocals(node.body) if name in given or name in uses.bound}
         document = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
         simple = _Simple(self._lists)
         body = [simple.visit(each) for each in node.body[len(document):]]
@@ -72,7 +74,7 @@ class Converter(Expressions, ast.NodeTransformer):
             declared.append(f"if 0: {' = '.join(own)} = None")
         begin = statements("\n".join(declared), body[0]) if declared else []
         node.body = document + begin + self._block(body) or [ast.copy_location(ast.Pass(), node)]
-        self.shadowed, self.first_parameter, self._kinds, self._lists = outer
+        self.shadowed, self.first_parameter, self._kinds, self._lists, self._bound_inside = outer
         return node
 
     def visit_FunctionDef(self, node):
@@ -102,7 +104,7 @@ class Converter(Expressions, ast.NodeTransformer):
     # ---- branches and loops
 
     def visit_If(self, node):
-        uses, plain = uses_of(node.body, node.orelse), self.is_plain(node.test)
+        uses, plain = self._uses(node.body, node.orelse), self.is_plain(node.test)
         lines = _lines(uses_of(node.body), uses_of(node.orelse))
         node.test, node.body, node.orelse = self.visit(node.test), self._block(node.body), self._block(node.orelse)
         if plain:
@@ -115,7 +117,7 @@ class Converter(Expressions, ast.NodeTransformer):
         return part.called("if_stmt(ag__test, {body}, {orelse}, {state}, ag__names, ag__lines)", lines, ag__test=node.test)
 
     def visit_While(self, node):
-        uses = uses_of(node.test, node.body)
+        uses = self._uses(node.test, node.body)
         plain = self.is_plain(node.test) and not node.ag_stops
         lines, options = _lines(uses, uses_of()), self._options(node)
         node.test, node.body = self.visit(node.test), self._block(node.body)
@@ -129,7 +131,7 @@ class Converter(Expressions, ast.NodeTransformer):
         return part.called("while_stmt({test}, {body}, {stop}, {state}, ag__names, ag__lines, ag__options)", lines, ag__options=options)
 
     def visit_For(self, node):
-        uses, own = uses_of(node.target, node.body), uses_of(node.target).bound
+        uses, own = self._uses(node.target, node.body), uses_of(node.target).bound
         plain = isinstance(node.iter, (ast.List, ast.Tuple, ast.Set, ast.Dict)) and not node.ag_stops
         lines, options = _lines(uses, uses_of()), self._options(node)
         appends = any(_is_append(each) for each in within(node, ast.Assign, _SCOPES))
@@ -144,6 +146,15 @@ class Converter(Expressions, ast.NodeTransformer):
                           node.ag_after)
         return part.called(f"for_stmt(ag__iter, {{body}}, {{stop}}, {{state}}, ag__names, ag__lines, ag__options, {appends})", lines,
                            ag__iter=node.iter, ag__options=options)
+
+    def _uses(self, *code):
+        """uses_of the code, with the names that functions inside may bind where it calls something."""
+        uses = uses_of(*code)
+        nodes = [node for part in code for node in (part if isinstance(part, list) else [part])]
+        if self._bound_inside and any(within(node, ast.Call, _SCOPES) for node in nodes):
+            for name in self._bound_inside:
+                uses.bind(name, 0)
+        return uses
 
     def _define_stop(self, part, node):
         """What says that break or return has left the loop."""
@@ -213,6 +224,11 @@ class _Part:
         state = f"{self._made['get'].name}, {self._made['set'].name}"
         parts |= {"ag__names": text(self._names, self.at), "ag__lines": text((self.at.lineno, lines), self.at)}
         return [*self._made.values(), *statements("ag__." + call.format(**named, state=state), self.at, **parts)]
+
+
+def _nonlocals(body):
+    """The names that functions inside declare nonlocal."""
+    return {name for statement in body for each in within(statement, ast.Nonlocal) for name in each.names}
 
 
 def _parts(place):
