@@ -33,6 +33,8 @@ std::string call_text(const Graph& graph, const Node& node) {
       line += (line.empty() ? "" : ", ") + spec.name + "=" + to_string(node.attributes[i]);
   if (node.draw_of >= 0)
     line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
+  if (const auto outer = outer_draw_of(node))
+    line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(*outer) + " of its function";
   return node.op->name + "(" + line + ")";
 }
 
@@ -105,7 +107,7 @@ bool has_effect(const Node& node) {
     case NodeKind::custom:
       return false;
     case NodeKind::op:
-      return node.draws && node.draw_of < 0;
+      return node.draws && node.draw_of == -1;
     case NodeKind::branch:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {
         return std::ranges::any_of(graph->nodes, [](const Node& inner) {

@@ -93,7 +93,9 @@ struct Node {
   std::shared_ptr<const OwnGradient> own_gradient;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
-  std::int32_t draw_of = -1;     ///< draws again what that node drew: a VJP. -1: goes on in the sequence
+  /// Draws again what that node drew: a VJP. -1: goes on in the sequence. Below: what a node of the graph
+  /// drew whose gradient this one is (outer_draw).
+  std::int32_t draw_of = -1;
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
@@ -120,6 +122,14 @@ struct Graph {
   ///     %2 = matmul(x, %1)
   std::string text() const;
 };
+
+/// Node::draw_of for the draw of a node of the graph whose gradient the node's graph is, and back.
+constexpr std::int32_t outer_draw(std::int32_t node) {
+  return -2 - node;
+}
+inline std::optional<std::int32_t> outer_draw_of(const Node& node) {
+  return node.draw_of <= -2 ? std::optional(-2 - node.draw_of) : std::nullopt;
+}
 
 /// Whether running the node does more than give its results: it may not be left out, moved or merged.
 bool has_effect(const Node& node);

@@ -120,7 +120,7 @@ Tensors GraphTracer::call(const OpContext& context) {
   node.draw_of = node.draws ? draw_of(context) : -1;
   node.attributes = node.draws ? without_place(context.op, context.attributes) : context.attributes;
   node.results.assign(context.outputs.begin(), context.outputs.end());
-  const bool is_first = node.draws && node.draw_of < 0;
+  const bool is_first = node.draws && node.draw_of == -1;
   const std::int32_t number = add(std::move(node), context.inputs);
   if (is_first) draws_[*traced_draw(context)] = number;
   return results_of(number);
@@ -130,6 +130,9 @@ Tensors GraphTracer::call(const OpContext& context) {
 std::int32_t GraphTracer::draw_of(const OpContext& context) {
   const std::int64_t draw = *traced_draw(context);
   if (const auto known = draws_.find(draw); known != draws_.end()) return known->second;
+  if (outer_draws_allowed_)
+    if (const auto known = around_->draws_.find(draw); known != around_->draws_.end())
+      return outer_draw(known->second);
   for (const GraphTracer* outer = around_; outer; outer = outer->around_)
     if (outer->draws_.contains(draw))
       fail<UnimplementedError>(context.op.name,

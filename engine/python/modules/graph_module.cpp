@@ -8,6 +8,7 @@
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
+#include "engine/python/modules/graph_calls.h"
 #include "engine/python/modules/tape_object.h"
 #include "engine/python/op_function.h"
 #include "engine/python/source_lines.h"
@@ -16,6 +17,7 @@
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
+#include "engine/tensor/interrupt.h"
 
 namespace tapedeck::python {
 namespace {
@@ -90,11 +92,20 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
   return std::make_unique<GraphFunction>(std::move(made));
 }
 
+/// The program's other threads run meanwhile, where that takes long enough to be worth it; host calls take the
+/// lock. Observers and tracers ask Python where the program is.
+Tensors run_unlocked(const Executable& executable, std::span<const Tensor> arguments) {
+  constexpr double least_seconds = 2e-5;
+  std::optional<HostUnlock> unlocked;
+  if (executable.seconds() >= least_seconds && graph::is_unattended()) unlocked.emplace();
+  return executable(arguments);
+}
+
 py::list call_graph(const GraphFunction& function, const py::sequence& arguments) {
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
   given.insert(given.end(), graph.captured.begin(), graph.captured.end());
-  return list_of(function.executable(given));
+  return list_of(run_unlocked(function.executable, given));
 }
 
 // ---- a graph as Python's data
@@ -302,6 +313,7 @@ void bind_graph_function(py::module_& module) {
 
 void bind_graph(py::module_& module) {
   bind_graph_function(module);
+  bind_graph_calls(module);
   bind_contexts(module);
   module.def(
       "trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),

@@ -123,13 +123,13 @@ class Function:
     def __call__(self, *args, **kwargs):
         if _run_eagerly:
             return self._call_eagerly(args, kwargs)
-        key = None if kwargs else _key_of_tensors(args)
-        found = key and self._of_tensors.get(key)
-        if found:
+        key = None if kwargs else _engine.key_of_tensors(args)
+        found = self._of_tensors.get(key)
+        if found is not None:
             return found.run(args)
         arguments = self._arguments(args, kwargs)
         concrete = self._concrete_of(arguments)
-        if key and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
+        if key is not None and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
             self._of_tensors[key] = concrete
         return concrete.run(arguments.tensors)
 
@@ -272,16 +272,6 @@ def defun(func=None, input_signature=None, autograph=True, **kwargs):
         return lambda given: defun(given, input_signature, autograph)
     require_callable("defun", "func", func)
     return Function(func, input_signature or None, autograph)
-
-
-def _key_of_tensors(args):
-    """What is equal for calls with tensors of the same dtypes and shapes; None where there are other arguments."""
-    key = []
-    for value in args:
-        if type(value) is not _engine.Tensor:
-            return None
-        key.append((value.dtype, *value.shape))
-    return tuple(key)
 
 
 def _array_as_tensor(value):
