@@ -19,9 +19,9 @@ constexpr std::size_t most_spare_slots = 1 << 16;
 Layout::Layout(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     NodeSlots step;
-    step.first_result = slots;
+    step.first_result = slot_count;
     step.results = static_cast<std::uint32_t>(node.results.size());
-    slots += step.results;
+    slot_count += step.results;
     step.first_input = static_cast<std::uint32_t>(input_slots.size());
     step.inputs = static_cast<std::uint32_t>(node.inputs.size());
     steps.push_back(step);
@@ -30,7 +30,7 @@ Layout::Layout(const Graph& graph) {
   for (const Value result : graph.results) result_slots.push_back(slot_of(result));
 
   constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::uint32_t> last_reader(slots, never);
+  std::vector<std::uint32_t> last_reader(slot_count, never);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const NodeSlots& step = steps[i];
     // What nothing reads goes at once.
@@ -40,7 +40,7 @@ Layout::Layout(const Graph& graph) {
   }
   for (const std::uint32_t slot : result_slots) last_reader[slot] = never;
   std::vector<std::vector<std::uint32_t>> unread(steps.size());
-  for (std::uint32_t slot = 0; slot < slots; ++slot)
+  for (std::uint32_t slot = 0; slot < slot_count; ++slot)
     if (last_reader[slot] != never) unread[last_reader[slot]].push_back(slot);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].first_unread = static_cast<std::uint32_t>(unread_slots.size());
@@ -49,12 +49,12 @@ Layout::Layout(const Graph& graph) {
   }
 }
 
-Frame::Frame(std::size_t slots) {
+Frame::Frame(std::size_t slot_count) {
   if (auto& spare = spare_frames(); !spare.empty()) {
     values_ = std::move(spare.back());
     spare.pop_back();
   }
-  values_.resize(slots);
+  values_.resize(slot_count);
 }
 
 Frame::~Frame() {

@@ -12,7 +12,7 @@ namespace tapedeck::graph {
 /// Where a node's tensors are in the list of all of a graph's values.
 struct NodeSlots {
   std::uint32_t first_input = 0, inputs = 0;    ///< in Layout::input_slots
-  std::uint32_t first_result = 0, results = 0;  ///< slots
+  std::uint32_t first_result = 0, results = 0;  ///< numbers of values
   std::uint32_t first_unread = 0, unread = 0;   ///< in Layout::unread_slots
 };
 
@@ -34,13 +34,13 @@ struct Layout {
 
   std::vector<NodeSlots> steps;  ///< by node
   std::vector<std::uint32_t> input_slots, unread_slots, result_slots;
-  std::uint32_t slots = 0;
+  std::uint32_t slot_count = 0;
 };
 
 /// The values of one run. A thread keeps the memory of frames that have gone for its next runs.
 class Frame {
  public:
-  explicit Frame(std::size_t slots);
+  explicit Frame(std::size_t slot_count);
   ~Frame();
   Frame(const Frame&) = delete;
 
@@ -54,8 +54,8 @@ class Frame {
 /// A node's inputs: handles on the frame's tensors without reference counts, which must stay there meanwhile.
 class BorrowedInputs {
  public:
-  BorrowedInputs(const Frame& frame, std::span<const std::uint32_t> slots) {
-    for (const std::uint32_t slot : slots) tensors_.push_back(Tensor::adopt(frame[slot].body()));
+  BorrowedInputs(const Frame& frame, std::span<const std::uint32_t> numbers) {
+    for (const std::uint32_t slot : numbers) tensors_.push_back(Tensor::adopt(frame[slot].body()));
   }
   ~BorrowedInputs() {
     for (Tensor& tensor : tensors_) tensor.detach();

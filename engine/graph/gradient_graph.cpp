@@ -65,12 +65,17 @@ std::optional<std::vector<bool>> GradientGraphs::known_to_tapes(std::span<const 
 }
 
 std::shared_ptr<TapedGraph> GradientGraphs::taped_graph(const std::vector<bool>& known) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = taped_.find(known); found != taped_.end()) return found->second;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = taped_.find(known); found != taped_.end()) return found->second;
+  }
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i]) inputs.push_back(inputs_[i]);
-  return taped_[known] = TapedGraph::make(graph_, std::move(inputs));
+  // Without the lock: this runs ops, which may wait for the host's.
+  std::shared_ptr<TapedGraph> made = TapedGraph::make(graph_, std::move(inputs));
+  const std::lock_guard lock(mutex_);
+  return taped_.emplace(known, std::move(made)).first->second;
 }
 
 std::optional<Tensors> GradientGraphs::run_taped(std::span<const Tensor> arguments, const Draws* outer) {

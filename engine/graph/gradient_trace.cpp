@@ -52,7 +52,7 @@ struct TapedGraph::Gradient {
   /// read.
   std::vector<std::size_t> kept;
 
-  Tensors run(const tapedeck::detail::SummingRequest& request, std::span<const Tensor> kept_values,
+  Tensors run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values,
               const Draws& draws) const {
     Tensors arguments;
     for (const Tensor& cotangent : request.cotangents)
@@ -63,7 +63,8 @@ struct TapedGraph::Gradient {
       const TensorSpec& spec = executable.graph().nodes[arguments.size()].results[0];
       arguments.push_back(place == not_there ? ops::zeros(spec.shape, spec.dtype) : kept_values[place]);
     }
-    const Tensors results = executable(arguments, &draws);
+    if (request.is_last) kept_values.clear();
+    const Tensors results = executable.run_owned(std::move(arguments), &draws);
     Tensors gradients;
     for (const std::size_t place : places)
       gradients.push_back(place == not_there ? Tensor() : results[place]);
@@ -75,7 +76,7 @@ struct TapedGraph::Gradient {
 class TapedGraph::ForwardTrace {
  public:
   explicit ForwardTrace(const TapedGraph& taped)
-      : taped_(taped), layout_(taped.graph_), symbols_(layout_.slots), tracer_(taped.graph_.name) {}
+      : taped_(taped), layout_(taped.graph_), symbols_(layout_.slot_count), tracer_(taped.graph_.name) {}
 
   GraphTracer& tracer() { return tracer_; }
 
@@ -211,7 +212,7 @@ std::shared_ptr<const TapedGraph::Gradient> TapedGraph::traced(const Request& re
   return gradients_.emplace(request, std::move(made)).first->second;  // another thread's, if that was first
 }
 
-Tensors TapedGraph::gradient(const tapedeck::detail::SummingRequest& request, std::span<const Tensor> kept,
+Tensors TapedGraph::gradient(const tapedeck::detail::SummingRequest& request, Tensors& kept,
                              const Draws& draws) {
   const Request key{defined(request.cotangents), defined(request.sums),
                     {request.wanted.begin(), request.wanted.end()},

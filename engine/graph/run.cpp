@@ -93,9 +93,8 @@ struct Executable::Run {
 
 namespace {
 
-Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws,
+Tensors run_op_node(const Node& node, std::span<const Tensor> inputs, const Attributes& attributes,
                     bool needs_run_op) {
-  const Attributes& attributes = node.draws ? draws.drawn(node, number, inputs) : node.attributes;
   if (!needs_run_op)
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
@@ -234,7 +233,10 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;
     }
     case NodeKind::op:
-      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws, run.needs_run_op());
+      if (node.draws)
+        return run_op_node(node, inputs, run.draws.drawn(node, static_cast<std::int32_t>(number), inputs),
+                           run.needs_run_op());
+      return run_op_node(node, inputs, node.attributes, run.needs_run_op());
     case NodeKind::branch:
       return run_branch(number, inputs);
     case NodeKind::loop:
@@ -288,10 +290,9 @@ void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
   }
 }
 
-void Executable::run_steps(std::span<const Tensor> arguments, Run& run) const {
+void Executable::run_steps(Run& run) const {
   constexpr std::size_t steps_between_checks = 64;
-  for (std::size_t i = 0; i < arguments.size(); ++i) run.values[layout_.steps[i].first_result] = arguments[i];
-  for (std::size_t i = arguments.size(); i < layout_.steps.size();) {
+  for (std::size_t i = graph_.arguments + graph_.captured.size(); i < layout_.steps.size();) {
     if (const std::size_t end = schedule_->end_of_group(i); end > i && !run.needs_run_op()) {
       run_group(i, end, run);
       i = end;
@@ -302,26 +303,44 @@ void Executable::run_steps(std::span<const Tensor> arguments, Run& run) const {
   }
 }
 
-Tensors Executable::run(std::span<const Tensor> arguments, const Options& options) const {
-  check(arguments);
-  Run run(layout_.slots, options);
-  run_steps(arguments, run);
+Tensors Executable::results_of(const Run& run) const {
   Tensors results;
   for (const std::uint32_t slot : layout_.result_slots) results.push_back(run.values[slot]);
+  return results;
+}
+
+Tensors Executable::run(std::span<const Tensor> arguments, const Options& options) const {
+  check(arguments);
+  Run run(layout_.slot_count, options);
+  for (std::size_t i = 0; i < arguments.size(); ++i) run.values[layout_.steps[i].first_result] = arguments[i];
+  run_steps(run);
   if (options.own) {
     run.draws.set_outer(nullptr);
     *options.own = std::move(run.draws);
   }
-  return results;
+  return results_of(run);
+}
+
+std::optional<Tensors> Executable::run_taped(std::span<const Tensor> arguments, const Draws* outer) const {
+  const detail::ThreadState& thread = detail::thread_state;
+  if (thread.recording == 0 || thread.quiet != 0 || !is_unattended()) return std::nullopt;
+  check(arguments);
+  return gradients_->run_taped(arguments, outer);
 }
 
 Tensors Executable::operator()(std::span<const Tensor> arguments, const Draws* outer) const {
-  const detail::ThreadState& thread = detail::thread_state;
-  if (thread.recording != 0 && thread.quiet == 0 && is_unattended()) {
-    check(arguments);
-    if (std::optional<Tensors> results = gradients_->run_taped(arguments, outer)) return std::move(*results);
-  }
+  if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   return run(arguments, {outer});
+}
+
+Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
+  check(arguments);
+  Run run(layout_.slot_count, {outer});
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    run.values[layout_.steps[i].first_result] = std::move(arguments[i]);
+  run_steps(run);
+  return results_of(run);
 }
 
 }  // namespace tapedeck::graph

@@ -44,13 +44,17 @@ class Executable {
   };
   /// As operator(), but without `one_call` tapes get each node as a call of its own.
   Tensors run(std::span<const Tensor> arguments, const Options& options) const;
+  /// As operator(). An argument goes behind its last reader, unless tapes get the run as one call.
+  Tensors run_owned(Tensors arguments, const Draws* outer = nullptr) const;
   /// How long a run takes at the least, as far as it can be estimated (engine/ops/core/cost.h).
   double seconds() const;
 
  private:
   void check(std::span<const Tensor> arguments) const;
   struct Run;
-  void run_steps(std::span<const Tensor> arguments, Run& run) const;
+  std::optional<Tensors> run_taped(std::span<const Tensor> arguments, const Draws* outer) const;
+  void run_steps(Run& run) const;
+  Tensors results_of(const Run& run) const;
   void run_step(std::size_t number, Run& run) const;
   void run_group(std::size_t begin, std::size_t end, Run& run) const;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;

@@ -16,10 +16,10 @@ namespace {
 
 // Of one core of a usual machine; what matters is which nodes are small.
 constexpr double flops_a_second = 2e10, bytes_a_second = 1e10, seconds_of_a_call = 2e-7;
-constexpr double most_seconds = 2e-4;  ///< kernels that take longer share their own work well
+constexpr double longest_of_group = 2e-4;  ///< kernels that take longer share their own work well
 constexpr double seconds_to_wake = 1e-5, seconds_to_pass_on = 5e-7;
 constexpr double least_gain = 0.85;  ///< the group's time to that of its nodes one by one
-constexpr std::size_t most_nodes = 512;
+constexpr std::size_t most_nodes_of_group = 512;
 
 double seconds_of(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::op) return 0;
@@ -37,7 +37,7 @@ bool has_no_inputs(const Node& node) {
 bool may_be_in_group(const Node& node, double seconds) {
   if (has_no_inputs(node)) return true;
   return node.kind == NodeKind::op && !node.draws && !node.op->updates && !is_open(node) && !node.device &&
-         seconds < most_seconds;
+         seconds < longest_of_group;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Schedule::Schedule(const Graph& graph, const Layout& layout)
   for (const double each : seconds) seconds_ += each;
   for (std::size_t begin = 0; begin < graph.nodes.size();) {
     std::size_t end = begin;
-    while (end < graph.nodes.size() && end - begin < most_nodes && may_be_in_group(graph.nodes[end], seconds[end]))
+    while (end < graph.nodes.size() && end - begin < most_nodes_of_group && may_be_in_group(graph.nodes[end], seconds[end]))
       ++end;
     if (end > begin + 1) add_group(begin, end, seconds);
     begin = std::max(end, begin + 1);
@@ -86,11 +86,11 @@ void Schedule::add_group(std::size_t begin, std::size_t end, const std::vector<d
   if (std::max(longest, all / 2) + passing_on > least_gain * all) return;
   group.width = static_cast<std::uint32_t>(all / longest + 0.999);
 
-  std::vector<std::uint32_t> place(layout_.slots, UINT32_MAX);
+  std::vector<std::uint32_t> place(layout_.slot_count, UINT32_MAX);
   for (std::size_t i = begin; i < end; ++i)
     for (const std::uint32_t slot : layout_.unread_behind(layout_.steps[i])) {
-      place[slot] = static_cast<std::uint32_t>(group.slots.size());
-      group.slots.push_back(slot);
+      place[slot] = static_cast<std::uint32_t>(group.unread.size());
+      group.unread.push_back(slot);
       group.readers.push_back(0);
     }
   for (std::size_t i = begin; i < end; ++i) {
@@ -118,8 +118,8 @@ class Schedule::Work {
         group_(group),
         values_(values),
         waits_for_(group.waits_for),
-        readers_(std::make_unique<std::atomic<std::uint32_t>[]>(group.slots.size())) {
-    for (std::size_t i = 0; i < group.slots.size(); ++i) readers_[i].store(group.readers[i]);
+        readers_(std::make_unique<std::atomic<std::uint32_t>[]>(group.unread.size())) {
+    for (std::size_t i = 0; i < group.unread.size(); ++i) readers_[i].store(group.readers[i]);
     // The last one is taken first: behind a node runs what waited for it, while its result is in the cache.
     for (std::size_t i = waits_for_.size(); i-- > 0;)
       if (waits_for_[i] == 0 && is_op(i)) ready_.push_back(static_cast<std::uint32_t>(i));
@@ -209,7 +209,7 @@ class Schedule::Work {
         values_[step.first_result + result] = std::move(results[result]);
     }
     for (const std::uint32_t read : group_.reads[place])
-      if (readers_[read].fetch_sub(1, std::memory_order_acq_rel) == 1) values_[group_.slots[read]] = {};
+      if (readers_[read].fetch_sub(1, std::memory_order_acq_rel) == 1) values_[group_.unread[read]] = {};
   }
 
   const Schedule& schedule_;
@@ -235,7 +235,7 @@ void Schedule::run_group(std::size_t begin, Frame& values) const {
     work.help(std::this_thread::get_id() == caller);
   });
   work.throw_failure();
-  for (const std::uint32_t slot : group.slots) values[slot] = {};  // what nothing reads
+  for (const std::uint32_t slot : group.unread) values[slot] = {};  // what nothing reads
 }
 
 }  // namespace tapedeck::graph

@@ -39,8 +39,8 @@ class Schedule {
     std::uint32_t width = 1;                              ///< threads that are worth waking
     std::vector<std::uint32_t> waits_for;                 ///< by node from `begin`: how many nodes of the group
     std::vector<std::vector<std::uint32_t>> successors;   ///< by node: those that wait for it
-    std::vector<std::vector<std::uint32_t>> reads;        ///< by node: places in `slots`
-    std::vector<std::uint32_t> slots;                     ///< that are unread behind the group
+    std::vector<std::vector<std::uint32_t>> reads;        ///< by node: places in `unread`
+    std::vector<std::uint32_t> unread;                    ///< slots that are unread behind the group
     std::vector<std::uint32_t> readers;                   ///< of each of these
   };
   class Work;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/ops/core/alias.h"
+#include "engine/tensor/error.h"
 
 namespace tapedeck::graph {
 namespace {
@@ -76,7 +77,20 @@ std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Val
   std::optional<std::vector<bool>> taped = taped_nodes(graph, inputs);
   if (!taped) return nullptr;
   leave_out_unused(graph, *taped);
-  return std::shared_ptr<TapedGraph>(new TapedGraph(graph, std::move(inputs), std::move(*taped)));
+  std::shared_ptr<TapedGraph> made(new TapedGraph(graph, std::move(inputs), std::move(*taped)));
+  try {
+    made->traced(made->everything());
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error&) {  // a VJP that fails, or whose shapes depend on values: it does so where it is played
+    return nullptr;
+  }
+  return made;
+}
+
+TapedGraph::Request TapedGraph::everything() const {
+  return {std::vector<bool>(result_outputs_, true), std::vector<bool>(inputs_.size()),
+          std::vector<bool>(inputs_.size(), true), std::vector<bool>(result_outputs_)};
 }
 
 TapedGraph::TapedGraph(const Graph& graph, std::vector<Value> inputs, std::vector<bool> taped)

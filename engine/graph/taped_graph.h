@@ -14,21 +14,23 @@ namespace tapedeck::graph {
 class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
  public:
   /// `inputs`: the values that a tape knows. Nothing where each node must be a call of its own
-  /// (gradient_graph.h).
+  /// (gradient_graph.h). Traces the gradient of all inputs from all results, which is wanted most often.
   static std::shared_ptr<TapedGraph> make(const Graph& graph, std::vector<Value> inputs);
 
   /// Runs the graph and writes the call on the tapes of this thread.
   Tensors run(std::span<const Tensor> arguments, const Draws* outer);
 
  private:
-  TapedGraph(const Graph& graph, std::vector<Value> inputs, std::vector<bool> flows);
+  TapedGraph(const Graph& graph, std::vector<Value> inputs, std::vector<bool> taped);
   /// Which gradients are wanted from which.
   struct Request {
     std::vector<bool> cotangents, sums, wanted, sources;
     auto operator<=>(const Request&) const = default;
   };
   struct Gradient;
-  Tensors gradient(const detail::SummingRequest& request, std::span<const Tensor> kept, const Draws& draws);
+  /// `kept` may be emptied where the request allows it.
+  Tensors gradient(const detail::SummingRequest& request, Tensors& kept, const Draws& draws);
+  Request everything() const;
   std::shared_ptr<const Gradient> traced(const Request& request);
   std::unique_ptr<Gradient> trace(const Request& request) const;
   class ForwardTrace;

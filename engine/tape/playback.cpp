@@ -254,8 +254,9 @@ void Playback::play_graph(std::size_t position) {
     wanted.push_back(leads_to_source(slot));
     sums.push_back(wanted.back() ? std::move(cotangents_[static_cast<std::size_t>(slot)]) : Tensor());
   }
-  Tensors gradients =
-      graph_vjp(node, {cotangents, sums, {wanted.data(), wanted.size()}, {is_source.data(), outputs}});
+  const bool is_last = !tape_.persistent && node.custom.use_count() == 1;
+  Tensors gradients = graph_vjp(
+      node, {cotangents, sums, {wanted.data(), wanted.size()}, {is_source.data(), outputs}, is_last});
   cotangents.clear();
   sums.clear();
   if (!tape_.persistent) own_nodes_[position].reset();

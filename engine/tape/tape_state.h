@@ -26,6 +26,7 @@ struct SummingRequest {
   std::span<const Tensor> sums;        ///< of each input: what has arrived at it so far; undefined: nothing
   std::span<const bool> wanted;        ///< of each input
   std::span<const bool> is_source;     ///< of each output: whether all that arrives at it is wanted, too
+  bool is_last = false;                ///< the call goes on no tape any more: what it keeps may go
 };
 /// Adds to the sums in the order in which the VJPs of the ops inside would: sums of floating-point numbers
 /// depend on it. Returns the new sums of the inputs, then the cotangents of the outputs that are sources with
