@@ -59,6 +59,8 @@ std::string call_text(const Graph& graph, const Node& node) {
       line += (line.empty() ? "" : ", ") + spec.name + "=" + attribute_text(graph, node, i);
   if (node.draw_of >= 0)
     line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
+  if (const auto outer = outer_draw_of(node))
+    line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(*outer) + " of its function";
   return node.op->name + "(" + line + ")";
 }
 
@@ -119,6 +121,11 @@ std::string to_string(const ValueSpec& spec) {
   return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape, spec.unknown);
 }
 
+bool is_open(const Graph& graph, const Node& node) {
+  return !node.unknown.empty() || !node.late.empty() ||
+         std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph.unknown(input)); });
+}
+
 std::size_t operand_count(const Node& node) {
   std::size_t count = node.inputs.size();
   for (const LateNumber& late : node.late) count = std::min(count, static_cast<std::size_t>(late.input));
@@ -156,7 +163,7 @@ bool has_effect(const Node& node) {
     case NodeKind::custom:
       return false;
     case NodeKind::op:
-      return node.draws && node.draw_of < 0;
+      return node.draws && node.draw_of == -1;
     case NodeKind::branch:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {
         return std::ranges::any_of(graph->nodes, [](const Node& inner) {

@@ -122,7 +122,9 @@ struct Node {
   std::shared_ptr<const OwnGradient> own_gradient;
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
-  std::int32_t draw_of = -1;     ///< draws again what that node drew: a VJP. -1: goes on in the sequence
+  /// Draws again what that node drew: a VJP. -1: goes on in the sequence. Below: what a node of the graph
+  /// drew whose gradient this one is (outer_draw).
+  std::int32_t draw_of = -1;
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
@@ -157,12 +159,21 @@ struct Graph {
 
 /// How many inputs of an op's node are its op's.
 std::size_t operand_count(const Node& node);
+/// Whether only a run knows shapes that the node reads or gives, or numbers among its attributes.
+bool is_open(const Graph& graph, const Node& node);
 /// The node's results as they are known; `unknown` is left empty where all are.
 void set_results(Node& node, std::span<const ValueSpec> results);
 
 /// Puts the numbers that the node's last inputs give in their places. Throws InvalidArgumentError where an
 /// input has no such element, SymbolicValueError where it has no value.
 void fill_late_numbers(const Node& node, std::span<const Tensor> inputs, std::vector<Attribute>& attributes);
+/// Node::draw_of for the draw of a node of the graph whose gradient the node's graph is, and back.
+constexpr std::int32_t outer_draw(std::int32_t node) {
+  return -2 - node;
+}
+inline std::optional<std::int32_t> outer_draw_of(const Node& node) {
+  return node.draw_of <= -2 ? std::optional(-2 - node.draw_of) : std::nullopt;
+}
 
 /// Whether running the node does more than give its results: it may not be left out, moved or merged.
 bool has_effect(const Node& node);

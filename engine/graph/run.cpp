@@ -1,15 +1,15 @@
 #include "engine/graph/run.h"
 
-#include <map>
-#include <tuple>
+#include <optional>
 
 #include "engine/graph/control.h"
+#include "engine/graph/gradient_graph.h"
+#include "engine/graph/schedule.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/core/tracer.h"
-#include "engine/ops/random/random_state.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tensor/error.h"
@@ -18,35 +18,7 @@
 namespace tapedeck::graph {
 namespace {
 
-/// Somebody wants to see each op, or the ways of run_op differ from the plain one.
-bool needs_run_op() {
-  const detail::ThreadState& thread = detail::thread_state;
-  return current_observer() || thread.detours != 0 || (thread.recording != 0 && thread.quiet == 0) ||
-         gpu_count() > 0;
-}
-
 thread_local std::uint32_t failed_location = 0;
-
-/// By the number of the node that drew: key and counter.
-using Draws = std::map<std::int32_t, std::pair<Attribute, Attribute>>;
-
-/// The attributes of this run: a random op goes on in its sequence, or repeats what another drew; inputs give
-/// numbers.
-Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws) {
-  std::vector<Attribute> values;
-  for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
-  fill_late_numbers(node, inputs, values);
-  if (!node.draws) return Attributes(std::move(values));
-  inputs = inputs.first(operand_count(node));
-  Attribute &key = values[node.op->place_of("key")], &counter = values[node.op->place_of("counter")];
-  if (node.draw_of >= 0) {
-    std::tie(key, counter) = draws.at(node.draw_of);
-  } else {
-    resolve_random(*node.op, values, inputs);
-    draws[number] = {key, counter};
-  }
-  return Attributes(std::move(values));
-}
 
 }  // namespace
 
@@ -54,32 +26,27 @@ std::uint32_t take_failed_location() {
   return std::exchange(failed_location, 0);
 }
 
-Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(graph_.nodes.size()) {
+bool is_unattended() {
+  const detail::ThreadState& thread = detail::thread_state;
+  const bool is_observed = detail::observer.load(std::memory_order_acquire) && current_observer();
+  return !is_observed && thread.detours == 0 && gpu_count() == 0;
+}
+
+Executable::Executable(Graph graph) : graph_(std::move(graph)), layout_(graph_) {
   for (const Node& node : graph_.nodes) {
     nested_.emplace_back();
     for (const auto& inner : node.graphs)
       nested_.back().push_back(std::make_shared<const Executable>(*inner));
-    first_slots_.push_back(slots_);
-    slots_ += node.results.size();
   }
-  for (const Node& node : graph_.nodes)
-    careful_.push_back(
-        !node.unknown.empty() || !node.late.empty() ||
-        std::ranges::any_of(node.inputs, [&](Value input) { return bool(graph_.unknown(input)); }));
-  const auto slot_of = [&](Value value) {
-    return first_slots_[static_cast<std::size_t>(value.node)] + static_cast<std::size_t>(value.result);
-  };
-  constexpr std::size_t never = SIZE_MAX;
-  std::vector<std::size_t> last(slots_, never);
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    // A result that nothing reads goes at once.
-    for (std::size_t result = 0; result < graph_.nodes[i].results.size(); ++result)
-      last[first_slots_[i] + result] = i;
-    for (const Value input : graph_.nodes[i].inputs) last[slot_of(input)] = i;
-  }
-  for (const Value result : graph_.results) last[slot_of(result)] = never;
-  for (std::size_t slot = 0; slot < slots_; ++slot)
-    if (last[slot] != never) last_read_by_[last[slot]].push_back(slot);
+  for (const Node& node : graph_.nodes) careful_.push_back(is_open(graph_, node));
+  schedule_ = std::make_unique<const Schedule>(graph_, layout_);
+  gradients_ = std::make_unique<GradientGraphs>(graph_);
+}
+
+Executable::~Executable() = default;
+
+double Executable::seconds() const {
+  return schedule_->seconds();
 }
 
 namespace {
@@ -130,6 +97,18 @@ void Executable::check_results(std::size_t number, std::span<const Tensor> resul
 
 /// What lasts as long as one run.
 struct Executable::Run {
+  Run(std::size_t slots, const Options& options) : values(slots), one_call(options.one_call) {
+    draws.set_outer(options.outer);
+  }
+
+  /// Whether each op goes its whole way: somebody wants to see it, or its way is not the plain one.
+  bool needs_run_op() const {
+    const detail::ThreadState& thread = detail::thread_state;
+    return !is_unattended() || (!one_call && thread.recording != 0 && thread.quiet == 0);
+  }
+
+  Frame values;
+  const bool one_call;
   std::vector<std::unique_ptr<Tape>> tapes;
   Draws draws;
 
@@ -144,13 +123,10 @@ struct Executable::Run {
 namespace {
 
 /// `careful`: what is unknown of shapes asks for the checks.
-Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tensor> inputs, Draws& draws,
-                    bool careful) {
-  const Attributes& attributes =
-      node.draws || !node.late.empty() ? drawn(node, number, inputs, draws) : node.attributes;
-  if (!node.late.empty()) inputs = inputs.first(operand_count(node));
-  if (!needs_run_op() && careful) return run_op(*node.op, inputs, attributes);
-  if (!needs_run_op())
+Tensors run_op_node(const Node& node, std::span<const Tensor> inputs, const Attributes& attributes,
+                    bool needs_run_op, bool careful) {
+  if (!needs_run_op && careful) return run_op(*node.op, inputs, attributes);
+  if (!needs_run_op)
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
   const WholeScope scope(node.scope);
@@ -332,7 +308,11 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;
     }
     case NodeKind::op:
-      return run_op_node(node, static_cast<std::int32_t>(number), inputs, run.draws, careful_[number]);
+      if (node.draws || !node.late.empty())
+        return run_op_node(node, inputs.first(operand_count(node)),
+                           run.draws.drawn(node, static_cast<std::int32_t>(number), inputs),
+                           run.needs_run_op(), careful_[number]);
+      return run_op_node(node, inputs, node.attributes, run.needs_run_op(), careful_[number]);
     case NodeKind::branch:
       return run_branch(number, inputs);
     case NodeKind::loop:
@@ -359,37 +339,84 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
   return {};
 }
 
-Tensors Executable::operator()(std::span<const Tensor> arguments) const {
-  check(arguments);
-  Run run;
-  std::vector<Tensor> values(slots_);
-  for (std::size_t i = 0; i < arguments.size(); ++i) values[first_slots_[i]] = arguments[i];
-  Tensors inputs;
-  for (std::size_t i = arguments.size(); i < graph_.nodes.size(); ++i) {
-    const Node& node = graph_.nodes[i];
-    inputs.clear();
-    for (const Value input : node.inputs)
-      inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] +
-                              static_cast<std::size_t>(input.result)]);
-    Tensors results = [&] {
-      try {
-        Tensors made = run_node(i, inputs, run);
-        if (careful_[i]) check_results(i, made);
-        return made;
-      } catch (...) {
-        if (failed_location == 0) failed_location = node.location;  // of the innermost graph
-        throw;
-      }
-    }();
+void Executable::run_step(std::size_t number, Run& run) const {
+  const NodeSlots& step = layout_.steps[number];
+  try {
+    const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
+    Tensors results = run_node(number, inputs, run);
+    if (careful_[number]) check_results(number, results);
     for (std::size_t result = 0; result < results.size(); ++result)
-      values[first_slots_[i] + result] = std::move(results[result]);
-    for (const std::size_t slot : last_read_by_[i]) values[slot] = {};
+      run.values[step.first_result + result] = std::move(results[result]);
+  } catch (...) {
+    if (failed_location == 0) failed_location = graph_.nodes[number].location;  // of the innermost graph
+    throw;
   }
+  for (const std::uint32_t slot : layout_.unread_behind(step)) run.values[slot] = {};
+}
+
+void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
+  for (std::size_t i = begin; i < end; ++i)
+    if (graph_.nodes[i].kind != NodeKind::op)  // constants, variables' values
+      run.values[layout_.steps[i].first_result] = run_node(i, {}, run)[0];
+  try {
+    schedule_->run_group(begin, run.values);
+  } catch (const FailedNode& failed) {
+    if (failed_location == 0) failed_location = graph_.nodes[failed.node].location;
+    std::rethrow_exception(failed.error);
+  }
+}
+
+void Executable::run_steps(Run& run) const {
+  constexpr std::size_t steps_between_checks = 64;
+  for (std::size_t i = graph_.arguments + graph_.captured.size(); i < layout_.steps.size();) {
+    if (const std::size_t end = schedule_->end_of_group(i); end > i && !run.needs_run_op()) {
+      run_group(i, end, run);
+      i = end;
+    } else {
+      if (i % steps_between_checks == 0) check_interrupt();
+      run_step(i++, run);
+    }
+  }
+}
+
+Tensors Executable::results_of(const Run& run) const {
   Tensors results;
-  for (const Value result : graph_.results)
-    results.push_back(values[first_slots_[static_cast<std::size_t>(result.node)] +
-                             static_cast<std::size_t>(result.result)]);
+  for (const std::uint32_t slot : layout_.result_slots) results.push_back(run.values[slot]);
   return results;
+}
+
+Tensors Executable::run(std::span<const Tensor> arguments, const Options& options) const {
+  check(arguments);
+  Run run(layout_.slot_count, options);
+  for (std::size_t i = 0; i < arguments.size(); ++i) run.values[layout_.steps[i].first_result] = arguments[i];
+  run_steps(run);
+  if (options.own) {
+    run.draws.set_outer(nullptr);
+    *options.own = std::move(run.draws);
+  }
+  return results_of(run);
+}
+
+std::optional<Tensors> Executable::run_taped(std::span<const Tensor> arguments, const Draws* outer) const {
+  const detail::ThreadState& thread = detail::thread_state;
+  if (thread.recording == 0 || thread.quiet != 0 || !is_unattended()) return std::nullopt;
+  check(arguments);
+  return gradients_->run_taped(arguments, outer);
+}
+
+Tensors Executable::operator()(std::span<const Tensor> arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
+  return run(arguments, {outer});
+}
+
+Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
+  check(arguments);
+  Run run(layout_.slot_count, {outer});
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    run.values[layout_.steps[i].first_result] = std::move(arguments[i]);
+  run_steps(run);
+  return results_of(run);
 }
 
 }  // namespace tapedeck::graph

@@ -5,32 +5,59 @@
 #include <span>
 #include <vector>
 
+#include "engine/graph/draws.h"
+#include "engine/graph/frame.h"
 #include "engine/graph/graph.h"
 
 namespace tapedeck::graph {
+
+class GradientGraphs;
+class Schedule;
 
 /// A graph with what running it needs to know beforehand. Immutable; may run on several threads at once.
 class Executable {
  public:
   explicit Executable(Graph graph);
+  ~Executable();
 
   /// The results for these arguments, those of the graph's `captured` behind them. Bit for bit what the same
   /// ops give when the program calls them one by one.
   ///
-  /// Where an observer listens or a tape of this thread records, each node goes through run_op, under the
-  /// location and scope in which it was traced: it is recorded, may stop at the gate, and is differentiated
-  /// as any op. Otherwise nodes run without their checks, and a value is dropped behind its last reader.
+  /// Where an observer listens, each node goes through run_op, under the location and scope in which it was
+  /// traced: it is recorded, may stop at the gate, and is differentiated as any op. Otherwise nodes run
+  /// without their checks, independent ones side by side where that pays (schedule.h), and a value is dropped
+  /// behind its last reader. For the tapes of this thread such a run is one call, whose gradient is a graph,
+  /// too, unless some gradient depends on what runs (gradient_graph.h).
   ///
   /// Errors: InvalidArgumentError where number, dtype or shape of the arguments are not the parameters'; what
   /// the ops throw.
-  Tensors operator()(std::span<const Tensor> arguments) const;
+  /// `outer`: what the run drew of the graph whose gradient this one is.
+  Tensors operator()(std::span<const Tensor> arguments, const Draws* outer = nullptr) const;
 
   const Graph& graph() const { return graph_; }
+
+  struct Options {
+    const Draws* outer = nullptr;  ///< as operator()'s
+    Draws* own = nullptr;          ///< gets what this run draws
+    /// Tapes watch the variables that are read, and get no node: the caller writes the run as one call.
+    bool one_call = false;
+  };
+  /// As operator(), but without `one_call` tapes get each node as a call of its own.
+  Tensors run(std::span<const Tensor> arguments, const Options& options) const;
+  /// As operator(). An argument goes behind its last reader, unless tapes get the run as one call.
+  Tensors run_owned(Tensors arguments, const Draws* outer = nullptr) const;
+  /// How long a run takes at the least, as far as it can be estimated (engine/ops/core/cost.h).
+  double seconds() const;
 
  private:
   void check(std::span<const Tensor> arguments) const;
   void check_results(std::size_t number, std::span<const Tensor> results) const;
   struct Run;
+  std::optional<Tensors> run_taped(std::span<const Tensor> arguments, const Draws* outer) const;
+  void run_steps(Run& run) const;
+  Tensors results_of(const Run& run) const;
+  void run_step(std::size_t number, Run& run) const;
+  void run_group(std::size_t begin, std::size_t end, Run& run) const;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
   Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_custom(std::size_t number, std::span<const Tensor> inputs) const;
@@ -38,11 +65,15 @@ class Executable {
 
   Graph graph_;
   std::vector<std::vector<std::shared_ptr<const Executable>>> nested_;  ///< of each node: its graphs
-  std::vector<bool> careful_;             ///< of each node: whether shapes are unknown that it reads or gives
-  std::vector<std::size_t> first_slots_;  ///< of each node's results, in the list of all values
-  std::vector<std::vector<std::size_t>> last_read_by_;  ///< slots to be emptied behind each node
-  std::size_t slots_ = 0;
+  std::vector<bool> careful_;  ///< of each node: whether shapes are unknown that it reads or gives
+  Layout layout_;
+  std::unique_ptr<const Schedule> schedule_;
+  std::unique_ptr<GradientGraphs> gradients_;
 };
+
+/// Whether nothing but the results of this thread's ops is wanted: no observer listens, nothing is traced,
+/// and their way is the plain one.
+bool is_unattended();
 
 /// Where the node came from that made a run of this thread fail (record/trace/source_location.h); 0: unknown.
 /// Asked again, it is 0.

@@ -161,7 +161,7 @@ Tensors GraphTracer::add_call(Node node, const OpContext& context, std::span<con
   node.draws = traced_draw(context).has_value();
   node.draw_of = node.draws ? draw_of(context) : -1;
   node.attributes = node.draws ? without_place(context.op, context.attributes) : context.attributes;
-  const bool is_first = node.draws && node.draw_of < 0;
+  const bool is_first = node.draws && node.draw_of == -1;
   const std::int32_t number = add(std::move(node), inputs);
   if (is_first) draws_[*traced_draw(context)] = number;
   if (worlds) open_up_to_ = graph_.nodes.size();
@@ -172,6 +172,9 @@ Tensors GraphTracer::add_call(Node node, const OpContext& context, std::span<con
 std::int32_t GraphTracer::draw_of(const OpContext& context) {
   const std::int64_t draw = *traced_draw(context);
   if (const auto known = draws_.find(draw); known != draws_.end()) return known->second;
+  if (outer_draws_allowed_)
+    if (const auto known = around_->draws_.find(draw); known != around_->draws_.end())
+      return outer_draw(known->second);
   for (const GraphTracer* outer = around_; outer; outer = outer->around_)
     if (outer->draws_.contains(draw))
       fail<UnimplementedError>(context.op.name,

@@ -37,6 +37,11 @@ class GraphTracer final : public TapeTracer {
   /// Another one for each tracer of the process.
   std::uint64_t number() const { return number_; }
 
+  /// From now on a call may draw again what a call of the function around this one drew (outer_draw).
+  void allow_outer_draws() { outer_draws_allowed_ = true; }
+  /// The number of the node that gave this function's symbolic tensor.
+  std::int32_t node_of(const Tensor& tensor) const { return values_.at(tensor.id()).node; }
+
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const ValueSpec& spec);
   /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
@@ -147,7 +152,8 @@ class GraphTracer final : public TapeTracer {
   /// By the number that the trace gave a draw: the node that draws.
   std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
-  bool guessing_ = false;             ///< a tape is played to see what is connected; its nodes are dropped
+  bool outer_draws_allowed_ = false;
+  bool guessing_ = false;  ///< a tape is played to see what is connected; its nodes are dropped
 };
 
 /// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …

@@ -48,10 +48,14 @@ class Playback {
  private:
   SourceSlots slots_of(const Tape::Source& source) const;
   void mark_nodes();
+  bool gives_source(const Node& node) const;
   bool leads_to_source(Slot slot) const;
   void seed();
   void play(std::size_t position);
+  void play_graph(std::size_t position);
   Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted);
+  Event vjp_event(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) const;
+  Tensors graph_vjp(const Node& node, const SummingRequest& request);
   void accumulate(Slot slot, Tensor gradient);
   bool attended() const { return observer_ && observer_->attends_gradients(); }
   void note_part(Slot slot, std::uint64_t record);
@@ -145,11 +149,20 @@ void Playback::mark_nodes() {
   for (std::size_t i = 0; i < takes_part_.size(); ++i)
     if (takes_part_[i]) {
       const Node& node = *nodes()[i];
-      takes_part_[i] = std::any_of(node.input_slots.begin(), node.input_slots.end(),
+      takes_part_[i] = gives_source(node) ||
+                       std::any_of(node.input_slots.begin(), node.input_slots.end(),
                                    [this](Slot slot) { return leads_to_source(slot); });
     }
   for (std::size_t i = 0; i < own_nodes_.size(); ++i)
     if (i >= takes_part_.size() || !takes_part_[i]) own_nodes_[i].reset();
+}
+
+/// Whether a call of a graph has a source among its outputs: others of them may depend on it.
+bool Playback::gives_source(const Node& node) const {
+  if (!node.custom || !node.custom->summing_vjp) return false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (is_source_[static_cast<std::size_t>(node.first_output) + i]) return true;
+  return false;
 }
 
 /// To be called after the node that made the slot's value is marked.
@@ -161,6 +174,8 @@ bool Playback::leads_to_source(Slot slot) const {
 }
 
 void Playback::seed() {
+  for (std::size_t i = 0; i < request_.sums.size(); ++i)
+    if (request_.sums[i] && source_slots_[i].size() == 1) accumulate(source_slots_[i][0], request_.sums[i]);
   for (std::size_t i = 0; i < target_slots_.size(); ++i) {
     if (!leads_to_source(target_slots_[i])) continue;
     const bool given = !request_.output_gradients.empty() && request_.output_gradients[i];
@@ -182,6 +197,7 @@ void Playback::accumulate(Slot slot, Tensor gradient) {
 
 void Playback::play(std::size_t position) {
   const Node& node = *nodes()[position];
+  if (node.custom && node.custom->summing_vjp) return play_graph(position);
   if (gathers_rows(node)) {
     keep_rows(node, std::exchange(cotangents_[static_cast<std::size_t>(node.first_output)], {}));
     const Slot slot = node.input_slots[0];
@@ -222,6 +238,41 @@ void Playback::play(std::size_t position) {
   }
 }
 
+void Playback::play_graph(std::size_t position) {
+  const Node& node = *nodes()[position];
+  const auto input_slots = node.input_slots;
+  const std::size_t first_output = static_cast<std::size_t>(node.first_output), outputs = node.outputs.size();
+  Tensors cotangents, sums;
+  boost::container::small_vector<bool, 8> wanted, is_source;
+  for (std::size_t i = 0; i < outputs; ++i) {
+    cotangents.push_back(std::move(cotangents_[first_output + i]));
+    is_source.push_back(is_source_[first_output + i] != 0);
+  }
+  if (std::none_of(cotangents.begin(), cotangents.end(), [](const Tensor& tensor) { return bool(tensor); }))
+    return;
+  for (const Slot slot : input_slots) {
+    wanted.push_back(leads_to_source(slot));
+    sums.push_back(wanted.back() ? std::move(cotangents_[static_cast<std::size_t>(slot)]) : Tensor());
+  }
+  const bool is_last = !tape_.persistent && node.custom.use_count() == 1;
+  Tensors gradients = graph_vjp(
+      node, {cotangents, sums, {wanted.data(), wanted.size()}, {is_source.data(), outputs}, is_last});
+  cotangents.clear();
+  sums.clear();
+  if (!tape_.persistent) own_nodes_[position].reset();
+  boost::container::small_vector<Slot, 8> slots;
+  for (std::size_t i = 0; i < input_slots.size(); ++i) slots.push_back(wanted[i] ? input_slots[i] : no_slot);
+  for (std::size_t i = 0; i < outputs; ++i)
+    slots.push_back(is_source[i] ? static_cast<Slot>(first_output + i) : no_slot);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (slots[i] == no_slot || !gradients[i]) continue;
+    cotangents_[static_cast<std::size_t>(slots[i])] = std::move(gradients[i]);
+    if (!attended()) continue;
+    note_part(slots[i], last_vjp_);
+    if (is_source_[static_cast<std::size_t>(slots[i])]) tell_if_finished(slots[i], position);
+  }
+}
+
 void Playback::note_part(Slot slot, std::uint64_t record) {
   last_parts_.resize(cotangents_.size());
   last_parts_[static_cast<std::size_t>(slot)] = record;
@@ -231,8 +282,11 @@ void Playback::note_part(Slot slot, std::uint64_t record) {
 bool Playback::takes_more(Slot slot, std::size_t position) const {
   for (std::size_t i = position; i-- > 0;) {
     if (!takes_part_[i]) continue;
-    const auto& slots = nodes()[i]->input_slots;
+    const Node& node = *nodes()[i];
+    const auto& slots = node.input_slots;
     if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return true;
+    const Slot end = node.first_output + static_cast<Slot>(node.outputs.size());
+    if (node.custom && node.custom->summing_vjp && slot >= node.first_output && slot < end) return true;
   }
   return false;
 }
@@ -319,7 +373,9 @@ Tensor Playback::whole_of(const std::vector<Tape::RowGradient>& parts, const Tap
   return sum;
 }
 
-Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
+/// As observers get it.
+Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
+                          std::span<const bool> wanted) const {
   Event event;
   event.kind = EventKind::vjp;
   event.op = node.op;
@@ -330,6 +386,26 @@ Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std:
   event.tape = tape_.id;
   event.custom_gradient = node.custom != nullptr;
   event.wanted = wanted;
+  return event;
+}
+
+Tensors Playback::graph_vjp(const Node& node, const SummingRequest& request) {
+  Tensors of_outputs;
+  Tensors sums = observed(current_observer(), vjp_event(node, request.cotangents, request.wanted),
+                          [&](std::uint64_t record) {
+                            last_vjp_ = record;
+                            Tensors found = node.custom->summing_vjp(request);
+                            const auto end = found.begin() + static_cast<std::ptrdiff_t>(request.wanted.size());
+                            of_outputs.assign(end, found.end());
+                            found.erase(end, found.end());
+                            return found;
+                          });
+  sums.insert(sums.end(), of_outputs.begin(), of_outputs.end());
+  return sums;
+}
+
+Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
+  const Event event = vjp_event(node, cotangents, wanted);
   return observed(current_observer(), event, [&](std::uint64_t record) {
     last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());

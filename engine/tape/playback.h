@@ -12,6 +12,8 @@ struct GradientRequest {
   std::span<const Tensor> output_gradients;
   Unconnected unconnected = Unconnected::none;
   std::vector<Tape::RowGradient>* rows = nullptr;  ///< one per source; nullptr: not wanted
+  /// Of each source: a gradient to add to, undefined for none; empty: none at all.
+  std::span<const Tensor> sums = {};
 };
 
 /// Throws FailedPreconditionError where the tape, which is not persistent, was played before.

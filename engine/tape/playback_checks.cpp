@@ -22,7 +22,7 @@ void check_not_used_up(const Tape::State& tape) {
 }
 
 void check_request(const GradientRequest& request) {
-  const auto& [targets, sources, output_gradients, unconnected, rows] = request;
+  const auto& [targets, sources, output_gradients, unconnected, rows, sums] = request;
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (!targets[i]) fail<InvalidArgumentError>("gradient: target ", i, " is undefined");
   for (std::size_t i = 0; i < sources.size(); ++i)

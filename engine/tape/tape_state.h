@@ -20,10 +20,25 @@ namespace detail {
 using Slot = std::int32_t;
 constexpr Slot no_slot = -1;
 
-/// A call of a function with a custom gradient; shared by the tapes that recorded it.
+/// What a SummingVjp gets. Its call's outputs are those of several ops, which may depend on each other.
+struct SummingRequest {
+  std::span<const Tensor> cotangents;  ///< of the outputs; undefined where none arrived
+  std::span<const Tensor> sums;        ///< of each input: what has arrived at it so far; undefined: nothing
+  std::span<const bool> wanted;        ///< of each input
+  std::span<const bool> is_source;     ///< of each output: whether all that arrives at it is wanted, too
+  bool is_last = false;                ///< the call goes on no tape any more: what it keeps may go
+};
+/// Adds to the sums in the order in which the VJPs of the ops inside would: sums of floating-point numbers
+/// depend on it. Returns the new sums of the inputs, then the cotangents of the outputs that are sources with
+/// what the ops inside add; undefined where nothing arrived or nothing is wanted.
+using SummingVjp = std::function<Tensors(const SummingRequest&)>;
+
+/// A call of a function with a custom gradient, or of a graph; shared by the tapes that recorded it. No two of
+/// a graph's inputs that a tape knows are the same tensor.
 struct CustomCall {
   std::string name;
   CustomVjp vjp;
+  SummingVjp summing_vjp = {};  ///< of a graph, in place of `vjp`
 };
 
 /// One op on a tape, with everything its VJP needs.

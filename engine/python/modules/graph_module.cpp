@@ -10,6 +10,7 @@
 #include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
+#include "engine/python/modules/graph_calls.h"
 #include "engine/python/modules/host_function.h"
 #include "engine/python/modules/tape_object.h"
 #include "engine/python/op_function.h"
@@ -19,6 +20,7 @@
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
+#include "engine/tensor/interrupt.h"
 
 namespace tapedeck::python {
 namespace {
@@ -116,13 +118,22 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
   return object;
 }
 
+/// The program's other threads run meanwhile, where that takes long enough to be worth it; host calls take the
+/// lock. Observers and tracers ask Python where the program is.
+Tensors run_unlocked(const Executable& executable, std::span<const Tensor> arguments) {
+  constexpr double least_seconds = 2e-5;
+  std::optional<HostUnlock> unlocked;
+  if (executable.seconds() >= least_seconds && graph::is_unattended()) unlocked.emplace();
+  return executable(arguments);
+}
+
 py::list call_graph(const GraphFunction& function, const py::sequence& arguments, const py::object& captured) {
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
   Tensors outer(graph.captured.begin(), graph.captured.end());
   if (!captured.is_none()) outer = tensors_of(captured, "a captured tensor");
   given.insert(given.end(), outer.begin(), outer.end());
-  return list_of(function.here()(given));
+  return list_of(run_unlocked(function.here(), given));
 }
 
 // ---- a graph as Python's data
@@ -390,6 +401,7 @@ void bind_graph_function(py::module_& module) {
 
 void bind_graph(py::module_& module) {
   bind_graph_function(module);
+  bind_graph_calls(module);
   bind_contexts(module);
   bind_repeat(module);
   module.def(

@@ -152,15 +152,15 @@ class Function:
     def __call__(self, *args, **kwargs):
         if _run_eagerly:
             return self._call_eagerly(args, kwargs)
-        key = None if kwargs else _key_of_tensors(args)
-        found = key and self._of_tensors.get(key)
-        if found:
+        key = None if kwargs else _engine.key_of_tensors(args)
+        found = self._of_tensors.get(key)
+        if found is not None:
             return found.run(args)
         arguments = self._arguments(args, kwargs)
         if arguments.has_models_tensors or _here.untraced and arguments.key not in self._concrete:
             return self._call_eagerly(args, kwargs)
         concrete = self._concrete_of(arguments)
-        if key and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
+        if key is not None and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
             self._of_tensors[key] = concrete
         return concrete.run(arguments.tensors)
 
@@ -310,17 +310,6 @@ def _as_signature(given):
             raise TypeError(f"Invalid input_signature {given!r}; input_signature must be a possibly nested TensorSpec sequence, got "
                             f"{leaf!r}")
     return tuple(given)
-
-
-def _key_of_tensors(args):
-    """What is equal for calls with tensors of the same dtypes and shapes; None where there are other arguments."""
-    key = []
-    for value in args:
-        if type(value) is not _engine.Tensor:
-            return None
-        shape = value.shape
-        key.append((value.dtype, *shape) if shape.rank is not None else (value.dtype, None))
-    return tuple(key)
 
 
 def _array_as_tensor(value):

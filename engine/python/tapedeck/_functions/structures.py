@@ -1,4 +1,5 @@
 """What functions take and return, taken apart into tensors: nested structures, and objects that are made of several tensors."""
+import operator
 import weakref
 
 import numpy as np
@@ -158,12 +159,25 @@ class Arguments:
         return names
 
 
+def _quick_form(returned):
+    """A function that makes of a list of tensors what is returned most often: nothing, a tensor, a tuple or list of tensors; else
+    None."""
+    if returned is None:
+        return lambda tensors: None
+    if type(returned) is _engine.Tensor:
+        return operator.itemgetter(0)
+    if type(returned) in (tuple, list) and all(type(leaf) is _engine.Tensor for leaf in returned):
+        return type(returned)
+    return None
+
+
 class Results:
     """What a traced function returned, as TensorFlow's graphs have it: numbers and arrays as tensors, variables as their values, None
     as it is. TypeError for other objects."""
 
     def __init__(self, name, returned):
         self._structure, self._leaves, self.tensors = returned, [], []
+        self._form = _quick_form(returned)
         for leaf in nest.flatten(returned):
             if leaf is None:
                 self._leaves.append(None)
@@ -182,6 +196,8 @@ class Results:
 
     def with_tensors(self, tensors):
         """What the function returns, with these tensors."""
+        if self._form is not None:
+            return self._form(tensors)
         remaining = iter(tensors)
         leaves = [leaf and leaf.made_of([next(remaining) for _ in leaf.specs]) for leaf in self._leaves]
         return nest.pack_sequence_as(self._structure, leaves) if nest.is_nested(self._structure) else leaves[0]

@@ -1,0 +1,219 @@
+"""tf.function beside the same code run eagerly. One JSON line per case: nanoseconds of calls, or milliseconds of steps, the median of
+rounds in which both take turns, so that a slower moment of the machine meets both; "ratio" is graph to eager, below 1 is quicker.
+
+    python3 bench_functions.py [--threads 2] [--rounds 9] [PATTERN…]
+
+PATTERN: cases whose names have one of these in them; else all. `call_empty` is what a call of a function costs that does nothing.
+`small_op` is what one more op of ten numbers costs inside a function; "kernel" is the same without Python and without checks as far as it
+can be seen from here: the op's own loop over as many nodes. `trace_resnet50` is seconds of tracing ResNet-50 with its gradient;
+`branches_*` are two chains of products that do not depend on each other. The steps are those of bench_training.py."""
+import argparse
+import json
+import statistics
+import time
+
+import numpy as np
+
+import bench_training
+import tapedeck as tf
+
+CALLS = 2000
+OPS = 200
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    return parser.parse_args()
+
+
+def seconds(call, repeat):
+    start = time.perf_counter()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter() - start) / repeat
+
+
+def in_turns(calls, rounds, least=0.02):
+    """The median seconds of each call."""
+    for call in calls.values():  # traces, and fills the caches
+        call()
+        call()
+    repeat = {name: max(1, int(least / max(seconds(call, 1), 1e-7))) for name, call in calls.items()}
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(seconds(call, repeat[name]))
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def report(case, unit, scale, medians, **others):
+    line = dict(bench="functions", case=case, threads=tf.config.get_num_threads(), unit=unit)
+    line.update({name: round(value * scale, 3) for name, value in medians.items()})
+    if "eager" in medians and "graph" in medians:
+        line["ratio"] = round(medians["graph"] / medians["eager"], 3)
+    print(json.dumps(line | others), flush=True)
+
+
+# ---- calls
+
+
+def call_empty(rounds):
+    x = tf.ones([])
+    nothing, same = tf.function(lambda: None), tf.function(lambda x: x)
+
+    def of_python():
+        pass
+
+    def with_tensor():
+        same(x)
+
+    report("call_empty", "ns", 1e9, in_turns({"python": of_python, "graph": nothing, "graph_of_a_tensor": with_tensor}, rounds))
+
+
+def small_op(rounds):
+    x = tf.random.uniform([10])
+
+    def chain(count):
+        def run(x):
+            for _ in range(count):
+                x = x + x
+            return x
+        return run
+
+    short, long = tf.function(chain(1)), tf.function(chain(1 + OPS))
+    eager = chain(OPS)
+    times = in_turns({"short": lambda: short(x), "long": lambda: long(x), "eager": lambda: eager(x)}, rounds)
+    report("small_op", "ns", 1e9, {"graph": (times["long"] - times["short"]) / OPS, "eager": times["eager"] / OPS})
+
+
+def call_gradient(rounds):
+    """A call of four ops of ten numbers under a tape, and its gradient."""
+    w, c, d = tf.random.uniform([10]), tf.random.uniform([10]), tf.random.uniform([10])
+
+    def loss(w):
+        return tf.reduce_sum((w * c + d) * w)
+
+    traced = tf.function(loss)
+
+    def step(function):
+        def run():
+            with tf.GradientTape() as tape:
+                tape.watch(w)
+                y = function(w)
+            return tape.gradient(y, w)
+        return run
+
+    report("call_gradient", "ns", 1e9, in_turns({"eager": step(loss), "graph": step(traced)}, rounds))
+
+
+# ---- steps
+
+
+def both_ways(step):
+    return {"eager": step, "graph": tf.function(step)}
+
+
+def training(case):
+    def run(rounds):
+        report(case + "_step", "ms", 1e3, in_turns(both_ways(bench_training.ours(case)), rounds, 0.1))
+    return run
+
+
+def forward_in_function(case):
+    """The model alone is a function; the tape is outside."""
+    def run(rounds):
+        model, inputs, labels = {"mlp": bench_training.our_mlp, "lstm": bench_training.our_lstm,
+                                 "transformer": bench_training.our_transformer}[case](tf, tf.keras.layers)
+        inputs = tf.constant(inputs)
+
+        def loss_of(x):
+            return tf.reduce_mean(tf.square(model(x)))
+
+        traced = tf.function(loss_of)
+
+        def step(function):
+            def run():
+                with tf.GradientTape() as tape:
+                    loss = function(inputs)
+                return tape.gradient(loss, model.trainable_variables)
+            return run
+
+        report(case + "_gradient", "ms", 1e3, in_turns({"eager": step(loss_of), "graph": step(traced)}, rounds, 0.1))
+    return run
+
+
+def autoencoder(rounds):
+    random = np.random.default_rng(1)
+    data = tf.constant(random.random((10000, 784), np.float32))
+    w = tf.Variable((random.random((784, 196), np.float32) - 0.5) * 0.1)
+
+    def loss_of(data):
+        hidden = tf.sigmoid(data @ w)
+        return tf.losses.mean_squared_error(data, tf.sigmoid(tf.matmul(hidden, w, transpose_b=True)))
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = loss_of(data)
+        return loss, tape.gradient(loss, w)
+
+    traced = tf.function(loss_of)
+
+    def step_outside():
+        with tf.GradientTape() as tape:
+            loss = traced(data)
+        return loss, tape.gradient(loss, w)
+
+    report("autoencoder_10000_step", "ms", 1e3,
+           in_turns(both_ways(step) | {"graph_tape_outside": step_outside}, rounds, 0.1))
+
+
+def trace_resnet50(rounds):
+    step = bench_training.ours("resnet50")
+    step()  # makes the variables
+    times = []
+    for _ in range(max(1, rounds // 3)):
+        start = time.perf_counter()
+        tf.function(step).get_concrete_function()
+        times.append(time.perf_counter() - start)
+    report("trace_resnet50", "s", 1, {"trace": statistics.median(times)})
+
+
+def branches(size, length):
+    def run(rounds):
+        x, y = tf.random.uniform([size, size]), tf.random.uniform([size, size])
+        v, w = tf.random.uniform([size, size]) / size, tf.random.uniform([size, size]) / size
+
+        def two_chains(x, y):
+            for _ in range(length):
+                x, y = tf.tanh(x @ v), tf.tanh(y @ w)
+            return x + y
+
+        times = in_turns({"eager": lambda: two_chains(x, y)}
+                         | {"graph": (lambda traced: lambda: traced(x, y))(tf.function(two_chains))}, rounds)
+        report(f"branches_{size}", "us", 1e6, times)
+    return run
+
+
+CASES = {
+    "call_empty": call_empty, "small_op": small_op, "call_gradient": call_gradient, "mlp_step": training("mlp"),
+    "mlp_gradient": forward_in_function("mlp"), "autoencoder_10000_step": autoencoder, "lstm_step": training("lstm"),
+    "lstm_gradient": forward_in_function("lstm"), "transformer_step": training("transformer"),
+    "transformer_gradient": forward_in_function("transformer"), "branches_64": branches(64, 8), "branches_128": branches(128, 8),
+    "branches_256": branches(256, 4), "trace_resnet50": trace_resnet50,
+}
+
+
+def main():
+    options = arguments()
+    tf.config.set_num_threads(options.threads)
+    tf.config.run_functions_eagerly(False)
+    for name, case in CASES.items():
+        if not options.patterns or any(pattern in name for pattern in options.patterns):
+            case(options.rounds)
+
+
+if __name__ == "__main__":
+    main()
