@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
@@ -168,7 +169,10 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
   if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
     return branch(
         inputs[0], [&] { return take(true); }, [&] { return take(false); });
-  return take(inputs[0].item() != 0);
+  const bool is_true = inputs[0].item() != 0;
+  const Node& node = graph_.nodes[number];
+  return in_part(
+      node, [&] { return branch_name(node, is_true); }, inputs.first(1), [&] { return take(is_true); });
 }
 
 Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
@@ -188,11 +192,18 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
     return loop(
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
         [&](std::span<const Tensor> values) { return call(body, values, of_body); });
-  while (call(condition, variables, of_condition)[0].item() != 0) {
-    check_interrupt();
-    variables = call(body, variables, of_body);
-  }
-  return variables;
+  const Node& node = graph_.nodes[number];
+  return in_part(
+      node, [&] { return loop_name(node); }, variables,
+      [&] {
+        for (std::uint64_t turn = 1; call(condition, variables, of_condition)[0].item() != 0; ++turn) {
+          check_interrupt();
+          variables = in_part(
+              node, [&] { return iteration_name(turn); }, variables,
+              [&] { return call(body, variables, of_body); });
+        }
+        return variables;
+      });
 }
 
 Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> inputs) const {
@@ -275,9 +286,16 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
   return {};
 }
 
+Tensors Executable::call(std::span<const Tensor> arguments) const {
+  if (!current_observer() && !current_tracer()) return (*this)(arguments);
+  check(arguments);
+  return in_call(graph_, signature_of(graph_), arguments, [&] { return (*this)(arguments); });
+}
+
 Tensors Executable::operator()(std::span<const Tensor> arguments) const {
   check(arguments);
   Run run;
+  PartFollower parts;
   std::vector<Tensor> values(slots_);
   for (std::size_t i = 0; i < arguments.size(); ++i) values[first_slots_[i]] = arguments[i];
   Tensors inputs;
@@ -289,8 +307,10 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
                               static_cast<std::size_t>(input.result)]);
     Tensors results = [&] {
       try {
+        if (runs_something(node)) parts.follow(node.part.get());
         return run_node(i, inputs, run);
       } catch (...) {
+        parts.fail();
         if (failed_location == 0) failed_location = node.location;  // of the innermost graph
         throw;
       }

@@ -25,6 +25,10 @@ class Executable {
   /// the ops throw.
   Tensors operator()(std::span<const Tensor> arguments) const;
 
+  /// The same as a call of the function: where an observer listens, with a record around it. Inside a trace
+  /// the nodes are marked as the call's.
+  Tensors call(std::span<const Tensor> arguments) const;
+
   const Graph& graph() const { return graph_; }
 
  private:

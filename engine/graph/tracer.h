@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/graph.h"
+#include "engine/record/trace/scope.h"
 #include "engine/tape/tape_tracer.h"
 
 namespace tapedeck::graph {
@@ -46,6 +48,9 @@ class GraphTracer final : public TapeTracer {
   void tape_watches(std::uint64_t tape, const Tensor& tensor) override;
   void tape_watches(std::uint64_t tape, const Variable& variable) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
+  void playback_begins() override;
+  void vjp_begins(std::string_view name, const Tensor& output) override;
+  void part_ends() override;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
   /// Its value, where that follows from constants and shapes alone, and is small.
@@ -85,6 +90,8 @@ class GraphTracer final : public TapeTracer {
   Tensors gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play);
   void drop_nodes_from(std::size_t first, std::size_t first_capture);
   void drop_unused_tapes();
+  void begin_part(Part part);
+  const Node* node_of(const Tensor& tensor) const;
 
   Graph graph_;
   GraphTracer* const around_;
@@ -101,7 +108,14 @@ class GraphTracer final : public TapeTracer {
   /// By the number that the trace gave a draw: the node that draws.
   std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
-  bool guessing_ = false;             ///< a tape is played to see what is connected; its nodes are dropped
+  struct OpenPart {
+    OpenPart(Part part, std::uint32_t scope)
+        : traced(std::make_shared<const Part>(std::move(part))), whole_scope(scope) {}
+    TracedPartScope traced;
+    WholeScope whole_scope;
+  };
+  std::vector<std::unique_ptr<OpenPart>> parts_;  ///< of playbacks that are being traced
+  bool guessing_ = false;  ///< a tape is played to see what is connected; its nodes are dropped
 };
 
 /// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …

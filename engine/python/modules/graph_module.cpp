@@ -4,7 +4,9 @@
 
 #include <set>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/control.h"
+#include "engine/graph/eager.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
@@ -81,6 +83,7 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
   }
   Tensors results;
   {
+    const graph::TracedPartScope itself(nullptr);
     const StopRecording stopped;  // tapes that are active now see the calls of the function, not its trace
     const TracerScope scope(&tracer);
     results = step_of(function, "a result")(arguments);
@@ -94,7 +97,7 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
   given.insert(given.end(), graph.captured.begin(), graph.captured.end());
-  return list_of(function.executable(given));
+  return list_of(function.executable.call(given));
 }
 
 // ---- a graph as Python's data
@@ -318,6 +321,9 @@ void bind_graph(py::module_& module) {
         return py::make_tuple(place.cell.empty() ? place.file : place.cell, place.line);
       },
       "(file or cell, line) of what made a graph of this thread fail; line 0: it is not known. Asked once.");
+  module.def("functions_run_eagerly", &graph::functions_run_eagerly,
+             "Whether calls of graph functions run the functions as they are.");
+  module.def("set_functions_run_eagerly", &graph::set_functions_run_eagerly, py::arg("on"));
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

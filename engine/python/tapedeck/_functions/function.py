@@ -18,21 +18,20 @@ from tapedeck._functions.structures import Arguments
 from tapedeck.data.specs import TensorSpec
 
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
-_run_eagerly = True
+_runs_eagerly = _engine.functions_run_eagerly  # the debugger can switch it, too
 
 
 @public("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly):
     """Whether tf.functions are called as they are, every time: True at the start. With False a function is traced once for each
     signature, and then runs the graph of its ops. For the whole process."""
-    global _run_eagerly
-    _run_eagerly = bool(run_eagerly)
+    _engine.set_functions_run_eagerly(bool(run_eagerly))
 
 
 @public("config.functions_run_eagerly")
 def functions_run_eagerly():
     """Whether tf.functions are called as they are: True at the start."""
-    return _run_eagerly
+    return _runs_eagerly()
 
 
 class Method:
@@ -121,7 +120,7 @@ class Function:
     # ---- calls
 
     def __call__(self, *args, **kwargs):
-        if _run_eagerly:
+        if _runs_eagerly():
             return self._call_eagerly(args, kwargs)
         key = None if kwargs else _key_of_tensors(args)
         found = key and self._of_tensors.get(key)
