@@ -113,6 +113,14 @@ std::string iteration_name(std::uint64_t number) {
                              : "iteration " + std::to_string(most_names) + " or later";
 }
 
+bool decides(const Node& node, const Tensor& predicate) {
+  if (Observer* observer = current_observer()) {
+    const LocationScope location(node.location);
+    observer->left(predicate);
+  }
+  return predicate.item() != 0;
+}
+
 PartFollower::PartFollower()
     : base_(part_running),
       current_(part_running),

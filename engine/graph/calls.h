@@ -54,6 +54,10 @@ std::string loop_name(const Node& node);
 /// "iteration 3"; the numbers of very long loops share one name, for names are never forgotten.
 std::string iteration_name(std::uint64_t number);
 
+/// Whether the predicate of that branch or loop holds. An observer gets it as a value that the program reads there:
+/// What if? names decisions that a change would turn.
+bool decides(const Node& node, const Tensor& predicate);
+
 /// Whether a run of the node can show: values that are given, and tapes, belong to no part.
 inline bool runs_something(const Node& node) {
   return node.kind == NodeKind::op || node.kind == NodeKind::branch || node.kind == NodeKind::loop ||

@@ -113,6 +113,7 @@ Tensors run_op_node(const Node& node, std::int32_t number, std::span<const Tenso
   if (!needs_run_op())
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
+  set_last_place(reinterpret_cast<std::uintptr_t>(&node));  // where a pass of its line may begin again
   const WholeScope scope(node.scope);
   if (!node.device) return run_op(*node.op, inputs, attributes);
   const DeviceScope device(node.device);
@@ -169,8 +170,8 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
   if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
     return branch(
         inputs[0], [&] { return take(true); }, [&] { return take(false); });
-  const bool is_true = inputs[0].item() != 0;
   const Node& node = graph_.nodes[number];
+  const bool is_true = decides(node, inputs[0]);
   return in_part(
       node, [&] { return branch_name(node, is_true); }, inputs.first(1), [&] { return take(is_true); });
 }
@@ -196,7 +197,7 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   return in_part(
       node, [&] { return loop_name(node); }, variables,
       [&] {
-        for (std::uint64_t turn = 1; call(condition, variables, of_condition)[0].item() != 0; ++turn) {
+        for (std::uint64_t turn = 1; decides(node, call(condition, variables, of_condition)[0]); ++turn) {
           check_interrupt();
           variables = in_part(
               node, [&] { return iteration_name(turn); }, variables,
