@@ -1,7 +1,7 @@
 // Records of what graphs run: calls of functions, branches, loops, and gradients that a trace made.
 //
-// A function that is called while another one is traced becomes a part of that one's graph. Its nodes keep the
-// call that they come from, so that a run begins and ends a record around them.
+// A function that is called while another one is traced becomes a part of that one's graph. Its nodes keep
+// the call that they come from, so that a run begins and ends a record around them.
 #pragma once
 
 #include <memory>
@@ -43,8 +43,8 @@ std::string signature_of(const Graph& graph);
 Tensors in_call(const Graph& graph, const std::string& signature, std::span<const Tensor> arguments,
                 const std::function<Tensors()>& run);
 
-/// Runs a part of a call that `node` made, with a record around it where an observer listens. `name`: asked for
-/// only then.
+/// Runs a part of a call that `node` made, with a record around it where an observer listens. `name`: asked
+/// for only then.
 Tensors in_part(const Node& node, const std::function<std::string()>& name, std::span<const Tensor> inputs,
                 const std::function<Tensors()>& run);
 
@@ -54,8 +54,8 @@ std::string loop_name(const Node& node);
 /// "iteration 3"; the numbers of very long loops share one name, for names are never forgotten.
 std::string iteration_name(std::uint64_t number);
 
-/// Whether the predicate of that branch or loop holds. An observer gets it as a value that the program reads there:
-/// What if? names decisions that a change would turn.
+/// Whether the predicate of that branch or loop holds. An observer gets it as a value that the program reads
+/// there: What if? names decisions that a change would turn.
 bool decides(const Node& node, const Tensor& predicate);
 
 /// Whether a run of the node can show: values that are given, and tapes, belong to no part.

@@ -1,5 +1,6 @@
-// Graph functions stepped by keys, from a notebook whose function has a branch and a loop: F10 over a call, F11 into
-// it, Shift+F11 out, Shift+F10 back; breakpoints in it; its headings in Ops; and the switch in the Session menu.
+// Graph functions stepped by keys, from a notebook whose function has a branch and a loop: F10 over a call,
+// F11 into it, Shift+F11 out, Shift+F10 back; breakpoints in it; its headings in Ops; and the switch in the
+// Session menu.
 #include <QAction>
 #include <QLabel>
 
@@ -14,23 +15,24 @@ using protocol::RecordKind;
 
 namespace {
 
-const QStringList function_cells = {"import tapedeck as tf\n"
-                                    "tf.config.run_functions_eagerly(False)\n"
-                                    "w = tf.Variable([1., 2., 3.], name='w')\n"
-                                    "@tf.function\n"
-                                    "def f(x):\n"
-                                    "    y = x * w\n"
-                                    "    if tf.reduce_sum(y) > 1.:\n"
-                                    "        y = tf.tanh(y)\n"
-                                    "    else:\n"
-                                    "        y = -y\n"
-                                    "    for i in tf.range(2):\n"
-                                    "        y = y + y\n"
-                                    "    return y",
-                                    "x = tf.ones([3])\n"
-                                    "a = f(x)\n"
-                                    "b = tf.exp(a)",
-                                    "tf.config.run_functions_eagerly(False)"};
+const QStringList function_cells = {
+    "import tapedeck as tf\n"
+    "tf.config.run_functions_eagerly(False)\n"
+    "w = tf.Variable([1., 2., 3.], name='w')\n"
+    "@tf.function\n"
+    "def f(x):\n"
+    "    y = x * w\n"
+    "    if tf.reduce_sum(y) > 1.:\n"
+    "        y = tf.tanh(y)\n"
+    "    else:\n"
+    "        y = -y\n"
+    "    for i in tf.range(2):\n"
+    "        y = y + y\n"
+    "    return y",
+    "x = tf.ones([3])\n"
+    "a = f(x)\n"
+    "b = tf.exp(a)",
+    "tf.config.run_functions_eagerly(False)"};
 const QString call = "f(x: float32 (3,))";
 
 }  // namespace
@@ -53,7 +55,8 @@ class TestGraphStepping : public QObject, SampleWindow {
   void stepBy(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     const auto before = session().stop();
     press(key, modifiers);
-    QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, qPrintable(state()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, qPrintable(state()),
+                              patience);
     QTRY_VERIFY_WITH_TIMEOUT(
         session().status().stopped_at_line || session().cachedRecord(session().stoppedBefore()), patience);
   }
@@ -180,7 +183,8 @@ class TestGraphStepping : public QObject, SampleWindow {
     const int all = rows().rowCount();
     const int row = rowOfHeading(call);
     table()->scrollTo(rows().index(row, 0));
-    QTest::mouseClick(table()->viewport(), Qt::LeftButton, {}, table()->visualRect(rows().index(row, 1)).center());
+    QTest::mouseClick(table()->viewport(), Qt::LeftButton, {},
+                      table()->visualRect(rows().index(row, 1)).center());
     QTRY_VERIFY(rows().headingAt(row)->folded);
     QVERIFY(rows().rowCount() < all && rowOfHeading("iteration 1") < 0);
     QTest::keyClick(table(), Qt::Key_Right);

@@ -1,5 +1,5 @@
-// Records of calls of graph functions: what they are around, steps over, into and out of them, traces, headings,
-// and eager runs beside graphs.
+// Records of calls of graph functions: what they are around, steps over, into and out of them, traces,
+// headings, and eager runs beside graphs.
 #include <QtTest>
 
 #include "engine/debug/group_index.h"
@@ -55,7 +55,10 @@ Tensors branch_and_loop(Inputs x) {
       })[0];
   at_line(7);
   return loop(
-      std::array{side}, [](Inputs v) { return testing::called("less", {v[0], scalar_of(3)}); },
+      std::array{side},
+      [](Inputs v) {
+        return testing::called("less", {v[0], scalar_of(3)});
+      },
       [](Inputs v) {
         at_line(8);
         Tensors next{ops::add(v[0], v[0])};
@@ -378,8 +381,9 @@ class TestGraphCalls : public QObject {
     QCOMPARE(found.only_right, std::uint64_t{0});
     QVERIFY2(found.same >= 4, found.sentence.c_str());  // tanh, the gradient, its VJP, and what that runs
     if (found.only_left)
-      QVERIFY2(found.sentence.find("The right ran graph functions: ops that their graphs folded, merged or removed "
-                                   "are on the left only") != std::string::npos,
+      QVERIFY2(found.sentence.find(
+                   "The right ran graph functions: ops that their graphs folded, merged or removed "
+                   "are on the left only") != std::string::npos,
                found.sentence.c_str());
   }
 
@@ -390,9 +394,10 @@ class TestGraphCalls : public QObject {
     const auto graph = runs.run([&] { call(f, 0.5); });
     const auto eager = runs.run([&] { twice(scalar_of(0.5)); });
     QCOMPARE(runs.compare(eager, graph).sentence,
-             std::string("2 ops alike, 1 op on the left only. The right ran graph functions: ops that their graphs "
-                         "folded, merged or removed are on the left only, and what decides their branches and "
-                         "loops may be on the right only."));
+             std::string(
+                 "2 ops alike, 1 op on the left only. The right ran graph functions: ops that their graphs "
+                 "folded, merged or removed are on the left only, and what decides their branches and "
+                 "loops may be on the right only."));
   }
 };
 
