@@ -120,7 +120,8 @@ void Gate::command(GateCommand command) {
     const std::lock_guard lock(mutex_);
     if (ending_) return;
     if (!attended_) command = GateCommand::run;
-    stepped_call_.clear();
+    // A cell that ends behind the call opens the gate: what ran is still to be read.
+    if (command != GateCommand::run || !waiting_.empty()) stepped_call_.clear();
     stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.front().point.number : 0;
     switch (command) {
       case GateCommand::run:
@@ -232,6 +233,7 @@ bool Gate::break_at_cell_start() const {
 void Gate::cell_started() {
   const std::lock_guard lock(mutex_);
   cell_pending_ = break_at_cell_start_ && attended_ && !ending_;
+  stepped_call_.clear();
   update_armed();
 }
 

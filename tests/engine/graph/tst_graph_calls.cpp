@@ -296,6 +296,20 @@ class TestGraphCalls : public QObject {
     QCOMPARE(program.gate().status().stepped_call, std::string("f ran, 8 ops"));
   }
 
+  void a_call_at_the_end_of_a_cell_is_still_told() {
+    const auto f = function_of("f", branch_and_loop);
+    SteppedProgram program([&] { call(f, 3); });
+    program.gate().command(GateCommand::pause);
+    program.start();
+    program.next_stop();
+    program.gate().command(GateCommand::step_op);
+    program.join();
+    program.gate().command(GateCommand::run);  // as the window does when the cell has ended
+    QCOMPARE(program.gate().status().stepped_call, std::string("f ran, 8 ops"));
+    program.gate().cell_started();
+    QCOMPARE(program.gate().status().stepped_call, std::string());
+  }
+
   void inner_calls_are_stops_of_their_own() {
     const auto f = caller_of_g();
     SteppedProgram program([&] { call(f, 0.5); });
@@ -345,6 +359,17 @@ class TestGraphCalls : public QObject {
       std::fill(calls.begin() + static_cast<std::ptrdiff_t>(groups.scope_begins[i]), calls.end(),
                 groups.scope_calls.at(i));
     QCOMPARE(calls, (std::vector<std::uint64_t>{0, 0, 2, 2, 2, 5, 5, 7, 7, 9, 9, 7, 12, 12, 7, 0}));
+  }
+
+  void what_if_knows_the_decisions_of_a_graph() {
+    const auto f = function_of("f", branch_and_loop);
+    Recording recording;
+    call(f, 3);
+    std::string read;
+    for (const ExternalRead& each : recording.recorder.data_flow().external_reads())
+      read += "line " + std::to_string(location_of(each.location).line) + ": " +
+              std::to_string(static_cast<int>(each.number)) + "\n";
+    QCOMPARE(read, std::string("line 3: 1\nline 7: 1\nline 7: 1\nline 7: 0\n"));
   }
 
   void an_eager_run_is_compared_with_a_graph_op_by_op() {
