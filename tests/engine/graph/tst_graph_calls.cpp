@@ -368,7 +368,7 @@ class TestGraphCalls : public QObject {
     std::string read;
     for (const ExternalRead& each : recording.recorder.data_flow().external_reads())
       read += "line " + std::to_string(location_of(each.location).line) + ": " +
-              std::to_string(static_cast<int>(each.number)) + "\n";
+              std::to_string(static_cast<int>(each.number.value_or(-1))) + "\n";
     QCOMPARE(read, std::string("line 3: 1\nline 7: 1\nline 7: 1\nline 7: 0\n"));
   }
 
