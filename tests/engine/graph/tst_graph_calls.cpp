@@ -216,7 +216,7 @@ class TestGraphCalls : public QObject {
     const auto f = function_of("f", [](Inputs x) {
       const Tensor other = branch(
           testing::called("greater", {x[0], scalar_of(1)}),
-          [&] { return Tensors{testing::called("check_numerics", {x[0]}, {"message"})}; },
+          [&] { return Tensors{testing::called("check_numerics", {x[0]}, {{"message", std::string("here")}})}; },
           [&] { return Tensors{x[0]}; })[0];
       return Tensors{other};
     });
