@@ -23,7 +23,10 @@ SessionOptions::SessionOptions(inspector::Session* session, QObject* parent)
 }
 
 void SessionOptions::sendChosen() {
-  if (recording_ || breakAtCellStart_ || replayOnCpu_ || budget_) send();
+  if (recording_ || breakAtCellStart_ || replayOnCpu_ || functionsEagerly_ || budget_) {
+    functionsOnTheirWay_ = functionsEagerly_.has_value();
+    send();
+  }
 }
 
 void SessionOptions::send() {
@@ -31,10 +34,16 @@ void SessionOptions::send() {
   options.recording = recording_;
   options.break_at_cell_start = breakAtCellStart_;
   options.replay_on_cpu = replayOnCpu_;
+  if (functionsOnTheirWay_) options.functions_eagerly = functionsEagerly_;
   options.budget_bytes = budget_;
   session_->request<protocol::Status>(
-      options, this, [this](const protocol::Status&) { emit arrived(); },
+      options, this,
+      [this](const protocol::Status&) {
+        functionsOnTheirWay_ = false;
+        emit arrived();
+      },
       [this](const protocol::Failure& failure) {
+        functionsOnTheirWay_ = false;
         emit session_->failed(QString::fromStdString(failure.reason));
         emit arrived();
       },
@@ -55,6 +64,18 @@ bool SessionOptions::breakAtCellStart() const {
 
 bool SessionOptions::replayOnCpu() const {
   return session_->live() ? session_->status().replay_on_cpu : replayOnCpu_.value_or(false);
+}
+
+bool SessionOptions::functionsEagerly() const {
+  return session_->live() ? session_->status().functions_eagerly
+                          : functionsEagerly_.value_or(protocol::functions_eager_at_start);
+}
+
+void SessionOptions::setFunctionsEagerly(bool on) {
+  functionsEagerly_ = on;
+  functionsOnTheirWay_ = true;
+  send();
+  emit changed();
 }
 
 void SessionOptions::setRecording(bool on) {

@@ -17,6 +17,7 @@ class SessionOptions : public QObject {
   bool recording() const;
   bool breakAtCellStart() const;
   bool replayOnCpu() const;
+  bool functionsEagerly() const;
   /// What was chosen has not been confirmed by the session: a cell that starts now may run without it.
   bool onTheirWay() const;
 
@@ -24,6 +25,8 @@ class SessionOptions : public QObject {
   void setRecording(bool on);
   void setBreakAtCellStart(bool on);
   void setReplayOnCpu(bool on);
+  /// Until the program calls tf.config.run_functions_eagerly itself.
+  void setFunctionsEagerly(bool on);
   void setBudget(quint64 bytes);
 
  signals:
@@ -34,7 +37,9 @@ class SessionOptions : public QObject {
   void send();
   void sendChosen();  ///< nothing where nothing was chosen
   inspector::Session* session_;
-  std::optional<bool> recording_, breakAtCellStart_, replayOnCpu_;
+  std::optional<bool> recording_, breakAtCellStart_, replayOnCpu_, functionsEagerly_;
+  /// A program may have set it otherwise since: it is sent once, not with every other option.
+  bool functionsOnTheirWay_ = false;
   std::optional<quint64> budget_;
 };
 

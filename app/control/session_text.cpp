@@ -12,6 +12,12 @@ namespace {
 
 using protocol::GateState;
 
+/// Of a graph function that the last step went over: " · f ran, 12 ops".
+QString steppedCall(const inspector::Session& session) {
+  const auto& ran = session.status().stepped_call;
+  return ran ? " · " + QString::fromStdString(*ran) : QString();
+}
+
 QString pausedText(const inspector::Session& session, const Document& document) {
   const auto& status = session.status();
   const auto* record = session.cachedRecord(session.stoppedBefore());
@@ -35,7 +41,7 @@ QString pausedText(const inspector::Session& session, const Document& document) 
   if (status.line > 0) text += QString("%1 line %2").arg(place.isEmpty() ? "," : "").arg(status.line);
   if (!status.stop_breakpoints.empty())
     text += " · " + QString::fromStdString(status.stop_reason.value_or(""));
-  return text;
+  return text + steppedCall(session);
 }
 
 QString runningText(const CellRunner& runner) {
@@ -84,7 +90,7 @@ QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspecto
     case StepperState::withoutEngine:
       return "session: " + (runner.busy() ? runningText(runner) : QString("ready")) + ", without the engine";
     case StepperState::idle:
-      return "session: ready";
+      return "session: ready" + steppedCall(session);
     case StepperState::arming:
       return "session: starting the cell, to stop before its first op";
     case StepperState::running:

@@ -252,7 +252,9 @@ bool Stepper::recordingIsOn() {
 
 void Stepper::stepOut() {
   if (state_ != StepperState::stopped) {
-    emit refused("Step out works while the session is paused inside a playback or a custom gradient.");
+    emit refused(
+        "Step out works while the session is paused inside a playback, a custom gradient or a call of a "
+        "graph function.");
     return;
   }
   session_->follow();

@@ -9,6 +9,7 @@
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
 #include "engine/debug/why/why.h"
+#include "engine/graph/eager.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -321,6 +322,7 @@ protocol::Reply Answers::set_options(const protocol::SetOptions& request) {
   if (request.budget_bytes) recorder_.set_budget(*request.budget_bytes);
   if (request.keep_everything) recorder_.values().set_keep_everything(*request.keep_everything);
   if (request.replay_on_cpu) recorder_.set_replay_on_cpu(*request.replay_on_cpu);
+  if (request.functions_eagerly) graph::set_functions_run_eagerly(*request.functions_eagerly);
   return describe_status(recorder_);
 }
 

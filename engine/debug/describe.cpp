@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/graph/eager.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -181,6 +182,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.stop_breakpoints = gate.breakpoints;
   status.hits = recorder.breakpoints().hits();
   status.stepped_over = protocol::if_there(gate.stepped_over);
+  if (!gate.stepped_call.empty()) status.stepped_call = gate.stepped_call;
   status.stop = records_at_stop(recorder, gate);
   status.stop_reason = protocol::if_there(gate.reason);
   const SourceLocation location = location_of(gate.location);
@@ -196,6 +198,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   const KeepingOptions keeping = recorder.values().options();
   status.keep_everything = keeping.keep_everything;
   status.replay_on_cpu = recorder.replays_on_cpu();
+  status.functions_eagerly = graph::functions_run_eagerly();
   status.budget_bytes = keeping.budget_bytes;
   status.held_bytes = recorder.values().held_bytes();
   status.record_bytes = recorder.bookkeeping_bytes();

@@ -33,14 +33,22 @@ void GroupIndex::read_runs() {
   }
 }
 
-void GroupIndex::add_scope(std::uint32_t record, std::uint32_t scope) {
-  if (scopes_.empty() || scopes_.back().second != scope) scopes_.emplace_back(record, scope);
+void GroupIndex::add_scope(std::uint32_t record, std::uint32_t scope, std::uint32_t call) {
+  if (scopes_.empty() || scopes_.back().scope != scope || scopes_.back().call != call)
+    scopes_.push_back({record, scope, call});
+}
+
+void GroupIndex::take(const RecordGlance& record) {
+  const std::uint32_t around = around_.of(record).call;
+  const RecordHead& head = record.head;
+  const bool is_call = head.kind == EventKind::call;
+  if (is_call) calls_.push_back({record.number, around, head.name, head.scope});
+  add_scope(record.number, head.scope, is_call ? record.number : around);
 }
 
 /// Returns the record after the last one that was read.
 std::uint32_t GroupIndex::read_scopes(std::uint32_t last) {
-  return recorder_.trace().glance(
-      next_, last, [this](const RecordGlance& record) { add_scope(record.number, record.head.scope); });
+  return recorder_.trace().glance(next_, last, [this](const RecordGlance& record) { take(record); });
 }
 
 void GroupIndex::read_records(const CancelFlag* cancel) {
@@ -50,7 +58,7 @@ void GroupIndex::read_records(const CancelFlag* cancel) {
   while (next_ <= newest) {
     check_cancelled(cancel);
     if (const std::uint32_t oldest = trace.oldest_kept(); oldest > next_) {
-      add_scope(next_, 0);
+      add_scope(next_, 0, 0);
       next_ = oldest;
       continue;
     }
@@ -81,19 +89,27 @@ void GroupIndex::number_steps() {
 }
 
 void GroupIndex::tell_scopes(std::uint64_t first, protocol::RecordGroups& answer) const {
-  auto scope = std::ranges::upper_bound(scopes_, first, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
+  auto scope = std::ranges::upper_bound(scopes_, first, {}, &Stretch::record);
   if (scope != scopes_.begin()) --scope;  // the one that `first` is in
   std::unordered_map<std::uint32_t, std::size_t> places;
+  const auto place_of = [&](std::uint32_t number) {
+    const auto [place, fresh] = places.try_emplace(number, answer.scopes.size());
+    if (fresh) answer.scopes.push_back(scope_text(number));
+    return place->second;
+  };
   for (; scope != scopes_.end(); ++scope) {
     if (answer.scope_begins.size() == most_entries_told) {
-      answer.covered = scope->first - 1;
-      return;
+      answer.covered = scope->record - 1;
+      break;
     }
-    const auto [place, fresh] = places.try_emplace(scope->second, answer.scopes.size());
-    if (fresh) answer.scopes.push_back(scope_text(scope->second));
-    answer.scope_begins.push_back(std::max<std::uint64_t>(scope->first, first));
-    answer.scope_places.push_back(place->second);
+    answer.scope_begins.push_back(std::max<std::uint64_t>(scope->record, first));
+    answer.scope_places.push_back(place_of(scope->scope));
+    answer.scope_calls.push_back(scope->call);
   }
+  // Each begins a stretch, so there are no more of them.
+  auto call = std::ranges::lower_bound(calls_, first, {}, &Call::record);
+  for (; call != calls_.end() && call->record <= answer.covered; ++call)
+    answer.calls.push_back({call->record, call->around, name_of(call->name), place_of(call->scope)});
 }
 
 void GroupIndex::tell_steps(std::uint64_t first, protocol::RecordGroups& answer) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/debug/calls_around.h"
 #include "engine/debug/training_steps.h"
 #include "engine/protocol/messages.h"
 
@@ -34,8 +35,9 @@ class GroupIndex {
   void read_runs();
   void read_records(const CancelFlag* cancel);
   std::uint32_t read_scopes(std::uint32_t last);
+  void take(const RecordGlance& record);
   void number_steps();
-  void add_scope(std::uint32_t record, std::uint32_t scope);
+  void add_scope(std::uint32_t record, std::uint32_t scope, std::uint32_t call);
 
   void tell_scopes(std::uint64_t first, protocol::RecordGroups& answer) const;
   void tell_steps(std::uint64_t first, protocol::RecordGroups& answer) const;
@@ -44,8 +46,17 @@ class GroupIndex {
   const Recorder& recorder_;
   std::mutex mutex_;
   TrainingSteps steps_;
-  std::uint32_t next_ = 1;                                       ///< the first record that was not read
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> scopes_;  ///< record, and its scope from there on
+  std::uint32_t next_ = 1;  ///< the first record that was not read
+  /// Records from `record` on that have this scope and are in this call, 0: in none.
+  struct Stretch {
+    std::uint32_t record = 0, scope = 0, call = 0;
+  };
+  struct Call {
+    std::uint32_t record = 0, around = 0, name = 0, scope = 0;
+  };
+  std::vector<Stretch> scopes_;
+  std::vector<Call> calls_;
+  CallsAround around_;
   std::vector<Step> told_steps_;
   std::vector<Run> runs_;
   std::unordered_map<std::string, std::uint64_t> runs_of_cell_;

@@ -88,7 +88,7 @@ class TapedGraph::ForwardTrace {
     if (node.kind == NodeKind::constant && !is_input)
       symbol = node.constant;
     else
-      symbol = tracer_.parameter("v" + std::to_string(value.node), graph_.value_spec(value));
+      symbol = tracer_.parameter("v" + std::to_string(value.node), taped_.graph_.value_spec(value));
     values_[symbol.id()] = value;
     return symbol;
   }

@@ -43,6 +43,7 @@ enum class NodeKind : std::uint8_t {
 };
 
 struct Graph;
+struct Part;
 
 /// What is known of a value before the graph runs.
 struct ValueSpec {
@@ -128,6 +129,7 @@ struct Node {
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
+  std::shared_ptr<const Part> part;  ///< the call of another function that it comes from (calls.h)
 };
 
 /// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and

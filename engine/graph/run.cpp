@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
 #include "engine/graph/schedule.h"
@@ -111,6 +112,7 @@ struct Executable::Run {
   const bool one_call;
   std::vector<std::unique_ptr<Tape>> tapes;
   Draws draws;
+  PartFollower parts;
 
   Tape& tape(const TapeUse& use) {
     const auto number = static_cast<std::size_t>(use.tape);
@@ -129,6 +131,7 @@ Tensors run_op_node(const Node& node, std::span<const Tensor> inputs, const Attr
   if (!needs_run_op)
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   const LocationScope location(node.location);
+  set_last_place(reinterpret_cast<std::uintptr_t>(&node));  // where a pass of its line may begin again
   const WholeScope scope(node.scope);
   if (!node.device) return run_op(*node.op, inputs, attributes);
   const DeviceScope device(node.device);
@@ -222,7 +225,10 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
   if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
     return branch(
         inputs[0], [&] { return take(true); }, [&] { return take(false); });
-  return take(inputs[0].item() != 0);
+  const Node& node = graph_.nodes[number];
+  const bool is_true = decides(node, inputs[0]);
+  return in_part(
+      node, [&] { return branch_name(node, is_true); }, inputs.first(1), [&] { return take(is_true); });
 }
 
 Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
@@ -246,11 +252,18 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
         [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
   }
-  while (call(condition, variables, of_condition)[0].item() != 0) {
-    check_interrupt();
-    variables = call(body, variables, of_body);
-  }
-  return variables;
+  const Node& node = graph_.nodes[number];
+  return in_part(
+      node, [&] { return loop_name(node); }, variables,
+      [&] {
+        for (std::uint64_t turn = 1; decides(node, call(condition, variables, of_condition)[0]); ++turn) {
+          check_interrupt();
+          variables = in_part(
+              node, [&] { return iteration_name(turn); }, variables,
+              [&] { return call(body, variables, of_body); });
+        }
+        return variables;
+      });
 }
 
 Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> inputs) const {
@@ -339,15 +352,23 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
   return {};
 }
 
+Tensors Executable::call(std::span<const Tensor> arguments) const {
+  if (!current_observer() && !current_tracer()) return (*this)(arguments);
+  check(arguments);
+  return in_call(graph_, signature_of(graph_), arguments, [&] { return (*this)(arguments); });
+}
+
 void Executable::run_step(std::size_t number, Run& run) const {
   const NodeSlots& step = layout_.steps[number];
   try {
     const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
+    if (runs_something(graph_.nodes[number])) run.parts.follow(graph_.nodes[number].part.get());
     Tensors results = run_node(number, inputs, run);
     if (careful_[number]) check_results(number, results);
     for (std::size_t result = 0; result < results.size(); ++result)
       run.values[step.first_result + result] = std::move(results[result]);
   } catch (...) {
+    run.parts.fail();
     if (failed_location == 0) failed_location = graph_.nodes[number].location;  // of the innermost graph
     throw;
   }

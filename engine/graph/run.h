@@ -34,6 +34,10 @@ class Executable {
   /// `outer`: what the run drew of the graph whose gradient this one is.
   Tensors operator()(std::span<const Tensor> arguments, const Draws* outer = nullptr) const;
 
+  /// The same as a call of the function: where an observer listens, with a record around it. Inside a trace
+  /// the nodes are marked as the call's.
+  Tensors call(std::span<const Tensor> arguments) const;
+
   const Graph& graph() const { return graph_; }
 
   struct Options {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/ops/core/placement.h"
@@ -81,6 +82,7 @@ std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   node.location = location();
   node.scope = current_scope();
   node.device = device_scope();
+  node.part = traced_part();
   graph_.nodes.push_back(std::move(node));
   return static_cast<std::int32_t>(graph_.nodes.size()) - 1;
 }
@@ -500,6 +502,40 @@ void GraphTracer::drop_unused_tapes() {
   std::vector<std::int32_t> itself(graph_.nodes.size());
   std::iota(itself.begin(), itself.end(), 0);
   if (std::find(stays.begin(), stays.end(), false) != stays.end()) graph_ = rebuilt(graph_, stays, itself);
+}
+
+// ---- gradients of tapes that are played while the function is traced
+
+void GraphTracer::playback_begins() {
+  begin_part({traced_part(), "gradient", location(), current_scope(), false, true});
+}
+
+void GraphTracer::vjp_begins(std::string_view name, const Tensor& output) {
+  Part part{traced_part(), "VJP of " + std::string(name), location(), current_scope(), false, true};
+  // As the recorder has it: a VJP belongs to the scope of its op.
+  if (const Node* forward = node_of(output)) {
+    part.scope = forward->scope;
+    if (const std::uint32_t line = location_of(forward->location).line; line != 0)
+      part.name += ", line " + std::to_string(line);
+  }
+  begin_part(std::move(part));
+}
+
+void GraphTracer::part_ends() {
+  parts_.pop_back();
+}
+
+void GraphTracer::begin_part(Part part) {
+  const std::uint32_t scope = part.scope;
+  parts_.push_back(std::make_unique<OpenPart>(std::move(part), scope));
+}
+
+/// Of this function or of one around it; nullptr: it is not known.
+const Node* GraphTracer::node_of(const Tensor& tensor) const {
+  const auto known = values_.find(tensor.id());
+  if (known == values_.end()) return around_ ? around_->node_of(tensor) : nullptr;
+  const auto number = static_cast<std::size_t>(known->second.node);
+  return known->second.node >= 0 && number < graph_.nodes.size() ? &graph_.nodes[number] : nullptr;
 }
 
 Graph GraphTracer::finish(std::span<const Tensor> results) {

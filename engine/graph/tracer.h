@@ -8,8 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/inference.h"
+#include "engine/record/trace/scope.h"
 #include "engine/tape/tape_tracer.h"
 
 namespace tapedeck::graph {
@@ -64,6 +66,9 @@ class GraphTracer final : public TapeTracer {
                   bool watch_accessed_variables) override;
   void tape_plays_often(std::uint64_t tape) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
+  void playback_begins() override;
+  void vjp_begins(std::string_view name, const Tensor& output) override;
+  void part_ends() override;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
   /// Its value, where that follows from constants and shapes alone, and is small.
@@ -132,6 +137,8 @@ class GraphTracer final : public TapeTracer {
   Tensors gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play);
   void drop_nodes_from(std::size_t first, std::size_t first_capture);
   void drop_unused_tapes();
+  void begin_part(Part part);
+  const Node* node_of(const Tensor& tensor) const;
 
   Graph graph_;
   GraphTracer* const around_;
@@ -153,6 +160,13 @@ class GraphTracer final : public TapeTracer {
   std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
   bool outer_draws_allowed_ = false;
+  struct OpenPart {
+    OpenPart(Part part, std::uint32_t scope)
+        : traced(std::make_shared<const Part>(std::move(part))), whole_scope(scope) {}
+    TracedPartScope traced;
+    WholeScope whole_scope;
+  };
+  std::vector<std::unique_ptr<OpenPart>> parts_;  ///< of playbacks that are being traced
   bool guessing_ = false;  ///< a tape is played to see what is connected; its nodes are dropped
 };
 

@@ -37,6 +37,19 @@ struct RunGroup {
   }
 };
 
+/// A call of a graph function, or a part of one: a record of kind `call`, with those inside it.
+struct CallGroup {
+  std::uint64_t record = 0;
+  std::uint64_t around = 0;  ///< the call or part that it is in; 0: none
+  std::string name;          ///< as of the record
+  std::uint64_t scope = 0;   ///< place in the answer's `scopes`
+  template <class Visit, class Self = CallGroup>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("around", &Self::around), field("name", &Self::name),
+                 field("scope", &Self::scope));
+  }
+};
+
 struct RecordGroups {
   std::uint64_t covered = 0;   ///< the newest record whose groups are known now
   std::uint64_t total = 0;     ///< number of the newest record
@@ -47,13 +60,18 @@ struct RecordGroups {
   std::vector<std::string> scopes;  ///< names; empty: none, or forgotten before it was read
   /// Side by side: a record, and the place in `scopes` of what it and those after it have. At most 16,384.
   std::vector<std::uint64_t> scope_begins, scope_places;
+  /// Beside these: the innermost call or part of one that they are in, which may be the record itself; 0:
+  /// none.
+  std::vector<std::uint64_t> scope_calls;
+  std::vector<CallGroup> calls;  ///< from the request's record on, up to `covered`
   static constexpr const char* type = "record_groups";
   template <class Visit, class Self = RecordGroups>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("covered", &Self::covered), field("total", &Self::total), field("runs", &Self::runs),
                  field("step_firsts", &Self::step_firsts), field("step_lasts", &Self::step_lasts),
                  field("step_numbers", &Self::step_numbers), field("scopes", &Self::scopes),
-                 field("scope_begins", &Self::scope_begins), field("scope_places", &Self::scope_places));
+                 field("scope_begins", &Self::scope_begins), field("scope_places", &Self::scope_places),
+                 field("scope_calls", &Self::scope_calls), field("calls", &Self::calls));
   }
 };
 

@@ -18,7 +18,7 @@
 
 namespace tapedeck::protocol {
 
-enum class RecordKind : std::uint8_t { op, custom, playback, vjp };
+enum class RecordKind : std::uint8_t { op, custom, playback, vjp, call };
 enum class RecordState : std::uint8_t {
   pending,  ///< at the gate: inputs are there, outputs are only known by shape
   running,
@@ -28,7 +28,7 @@ enum class RecordState : std::uint8_t {
 
 /// The values' names on the wire and in files, in the order of the enumerators.
 constexpr auto names(RecordKind) {
-  return std::array<std::string_view, 4>{"op", "custom", "playback", "vjp"};
+  return std::array<std::string_view, 5>{"op", "custom", "playback", "vjp", "call"};
 }
 /// What is known of the time that an op's work took. GPUs work while the host goes on, and tell later.
 enum class WorkTime : std::uint8_t {
@@ -71,14 +71,16 @@ struct AttributeText {
   }
 };
 
-/// One op, VJP, playback or custom gradient that ran, or waits at the gate.
+/// One op, VJP, playback, custom gradient or call of a graph function that ran, or waits at the gate.
 struct Record {
   std::uint64_t number = 0;  ///< from 1, in the order in which they began
   RecordKind kind = RecordKind::op;
   RecordState state = RecordState::done;
-  std::string op;  ///< "matmul"; a custom gradient's function name; "gradient" for a playback
+  /// "matmul"; a custom gradient's function name; "gradient" for a playback; of a call "f(x: float32 (3,))",
+  /// of a part of one "if line 7: true", "loop line 5", "iteration 3".
+  std::string op;
   bool custom_gradient = false;
-  std::uint64_t parent = 0;   ///< the custom, playback or vjp record that it ran inside of; 0: none
+  std::uint64_t parent = 0;   ///< the custom, playback, vjp or call record that it ran inside of; 0: none
   std::uint32_t depth = 0;    ///< number of ancestors
   bool backward = false;      ///< a playback, or inside one
   std::uint64_t forward = 0;  ///< vjp: the record whose VJP it is. Ops inside a vjp have that vjp's value too

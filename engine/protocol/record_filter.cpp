@@ -232,6 +232,8 @@ const char* kind_text(RecordKind kind, bool custom_gradient, bool backward) {
       return "playback";
     case RecordKind::vjp:
       return custom_gradient ? "VJP (custom gradient)" : "VJP";
+    case RecordKind::call:
+      return "graph function";
     case RecordKind::op:
       break;
   }

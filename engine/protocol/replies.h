@@ -68,6 +68,9 @@ struct CompleteGradient {
 
 /// Also sent unasked, with request 0, when something in it changed: at once for the gate, else at most 30
 /// times a second.
+/// Whether graph functions of a new session run their Python code at each call.
+constexpr bool functions_eager_at_start = false;
+
 struct Status {
   std::uint64_t records = 0;  ///< number of the newest record; 0: none
   GateState gate = GateState::open;
@@ -79,6 +82,9 @@ struct Status {
   std::optional<CompleteGradient> complete_gradient;
   /// The one that it was stopped before until the last step; absent after a run.
   std::optional<std::uint64_t> stepped_over;
+  /// "f ran, 12 ops", where the last step went over or out of a call of a graph function; absent after
+  /// another command.
+  std::optional<std::string> stepped_call;
   /// Where stopped: the pending record, last, and before it what ran since the step began; at most 32.
   std::vector<Record> stop;
   std::uint64_t finished = 0;  ///< the newest record that finished
@@ -95,6 +101,7 @@ struct Status {
   bool break_at_cell_start = false;
   bool keep_everything = false;
   bool replay_on_cpu = false;
+  bool functions_eagerly = functions_eager_at_start;
   /// Values that the recorder holds, also those that the program has too; with `record_bytes` it is what the
   /// recording takes of its budget. Values that were computed again for a view are not part of it.
   std::uint64_t held_bytes = 0;
@@ -117,27 +124,27 @@ struct Status {
   static constexpr const char* type = "status";
   template <class Visit, class Self = Status>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("records", &Self::records), field("gate", &Self::gate),
-                 field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
-                 field("stopped_at_line", &Self::stopped_at_line),
-                 field("complete_gradient", &Self::complete_gradient),
-                 field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
-                 field("stepped_over", &Self::stepped_over), field("stop", &Self::stop),
-                 field("ended", &Self::ended), field("finished", &Self::finished),
-                 field("stop_reason", &Self::stop_reason), field("cell", &Self::cell),
-                 field("line", &Self::line), field("running_cell", &Self::running_cell),
-                 field("cells_ended", &Self::cells_ended), field("recording", &Self::recording),
-                 field("break_at_cell_start", &Self::break_at_cell_start),
-                 field("keep_everything", &Self::keep_everything),
-                 field("replay_on_cpu", &Self::replay_on_cpu), field("held_bytes", &Self::held_bytes),
-                 field("record_bytes", &Self::record_bytes), field("budget_bytes", &Self::budget_bytes),
-                 field("leaves_dropped", &Self::leaves_dropped), field("values_lost", &Self::values_lost),
-                 field("series_points", &Self::series_points), field("series_thinned", &Self::series_thinned),
-                 field("pictures", &Self::pictures), field("full", &Self::full),
-                 field("trace_file", &Self::trace_file), field("trace_title", &Self::trace_title),
-                 field("pool_bytes", &Self::pool_bytes), field("pooled_bytes", &Self::pooled_bytes),
-                 field("gpus", &Self::gpus), field("device_times", &Self::device_times),
-                 field("device_times_pending", &Self::device_times_pending));
+    return visit(
+        field("records", &Self::records), field("gate", &Self::gate),
+        field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
+        field("stopped_at_line", &Self::stopped_at_line),
+        field("complete_gradient", &Self::complete_gradient),
+        field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
+        field("stepped_over", &Self::stepped_over), field("stepped_call", &Self::stepped_call),
+        field("stop", &Self::stop), field("ended", &Self::ended), field("finished", &Self::finished),
+        field("stop_reason", &Self::stop_reason), field("cell", &Self::cell), field("line", &Self::line),
+        field("running_cell", &Self::running_cell), field("cells_ended", &Self::cells_ended),
+        field("recording", &Self::recording), field("break_at_cell_start", &Self::break_at_cell_start),
+        field("keep_everything", &Self::keep_everything), field("replay_on_cpu", &Self::replay_on_cpu),
+        field("functions_eagerly", &Self::functions_eagerly), field("held_bytes", &Self::held_bytes),
+        field("record_bytes", &Self::record_bytes), field("budget_bytes", &Self::budget_bytes),
+        field("leaves_dropped", &Self::leaves_dropped), field("values_lost", &Self::values_lost),
+        field("series_points", &Self::series_points), field("series_thinned", &Self::series_thinned),
+        field("pictures", &Self::pictures), field("full", &Self::full),
+        field("trace_file", &Self::trace_file), field("trace_title", &Self::trace_title),
+        field("pool_bytes", &Self::pool_bytes), field("pooled_bytes", &Self::pooled_bytes),
+        field("gpus", &Self::gpus), field("device_times", &Self::device_times),
+        field("device_times_pending", &Self::device_times_pending));
   }
 };
 

@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 12;
+constexpr std::uint32_t version = 13;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -144,9 +144,10 @@ struct GetStatistics {
 enum class GateCommand : std::uint8_t {
   run,        ///< open
   pause,      ///< stop before the next op
-  step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients
-  step_line,  ///< stop before another source line, where the host reports lines; else before its first op
-  step_out,   ///< stop after the playback or custom gradient that it is in
+  step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients, goes over calls
+  step_line,  ///< stop before another source line, where the host reports lines; else before its first op;
+              ///< stopped before a call: before the first op in it
+  step_out,   ///< stop after the playback, custom gradient or call that it is in
   end         ///< the process is being ended: what waits is abandoned, and nothing stops any more
 };
 constexpr auto names(GateCommand) {
@@ -169,13 +170,14 @@ struct SetOptions {
   std::optional<std::uint64_t> budget_bytes;
   std::optional<bool> keep_everything;  ///< hold every value (tests, short sessions)
   std::optional<bool> replay_on_cpu;    ///< compute values again on the CPU, not where their ops ran
+  std::optional<bool> functions_eagerly = std::nullopt;  ///< calls of graph functions run their Python code
   static constexpr const char* type = "set_options";
   template <class Visit, class Self = SetOptions>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("recording", &Self::recording),
-                 field("break_at_cell_start", &Self::break_at_cell_start),
-                 field("budget_bytes", &Self::budget_bytes), field("keep_everything", &Self::keep_everything),
-                 field("replay_on_cpu", &Self::replay_on_cpu));
+    return visit(
+        field("recording", &Self::recording), field("break_at_cell_start", &Self::break_at_cell_start),
+        field("budget_bytes", &Self::budget_bytes), field("keep_everything", &Self::keep_everything),
+        field("replay_on_cpu", &Self::replay_on_cpu), field("functions_eagerly", &Self::functions_eagerly));
   }
 };
 

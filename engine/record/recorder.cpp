@@ -179,7 +179,7 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
   head.op = event.op;
   if (!event.op) head.name = intern_name(event.name);
   head.custom_gradient = event.custom_gradient || event.kind == EventKind::custom;
-  head.backward = event.kind == EventKind::playback || (parent && parent->backward);
+  head.backward = event.kind == EventKind::playback || event.backward || (parent && parent->backward);
   head.depth = static_cast<std::uint16_t>(thread.open.size());
   head.thread = thread.index;
   head.parent = parent ? parent->number : 0;
@@ -281,15 +281,17 @@ std::uint64_t Recorder::begin(const Event& event) {
   const std::int64_t start = head.start;
   const std::uint32_t location = head.location;
   const std::uint32_t enclosing = parent ? parent->enclosing : 0;
-  // A stop is an op, unless a built-in VJP or the playback itself runs it; a VJP; and a sum of gradients. The
-  // ops inside of custom gradients are stops.
+  // A stop is an op, unless a built-in VJP or the playback itself runs it; a VJP; a sum of gradients; and a
+  // call of a graph function. The ops inside of custom gradients and of such calls are stops.
   const bool by_playback = parent && event.kind == EventKind::op && parent->kind == EventKind::playback;
   const bool hidden = parent && (parent->hides_ops || (by_playback && event.op->form != Form::sum));
   const bool gave_up = std::exchange(thread.gave_up, false);
   const bool waits = !hidden && !gave_up;
-  const bool stands = waits && (event.kind == EventKind::op || event.kind == EventKind::vjp);
-  const bool breaks = waits && breakpoints_.concern(thread.breaks, event.kind, head.op, head.custom_gradient,
-                                                    head.backward, location);
+  const bool is_call = event.kind == EventKind::call && !event.part;
+  const bool stands = waits && (event.kind == EventKind::op || event.kind == EventKind::vjp || is_call);
+  const bool breaks =
+      waits && event.kind != EventKind::call &&
+      breakpoints_.concern(thread.breaks, event.kind, head.op, head.custom_gradient, head.backward, location);
   const bool asks = stands && gate_.armed();
   std::optional<BreakEvent> seen;
   if (breaks) {
@@ -301,6 +303,7 @@ std::uint64_t Recorder::begin(const Event& event) {
     sample_before(thread, event, head);
 
   if (event.kind == EventKind::op) {
+    ++thread.ops;
     const std::uint32_t number =
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
     note_news();
@@ -316,8 +319,8 @@ std::uint64_t Recorder::begin(const Event& event) {
       begin_device_work(thread, number, event.device);
     return number;
   }
-  Open open{0,         event.kind, head.backward, false,      head.forward,
-            enclosing, location,   thread.waited, head.scope, current_scope()};
+  Open open{0,        event.kind,    head.backward, false,           head.forward, enclosing,
+            location, thread.waited, head.scope,    current_scope(), thread.ops};
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
@@ -326,10 +329,10 @@ std::uint64_t Recorder::begin(const Event& event) {
     data_flow_.add(RequestedGradients{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);
   }
-  if (!open.hides_ops) open.enclosing = open.number;
+  if (!open.hides_ops && !event.part) open.enclosing = open.number;
   thread.open.push_back(open);
   if ((breaks || asks) && open.number <= Trace::newest_possible)
-    come_to_stop(thread, event, {open.number, location, enclosing}, seen, stands);
+    come_to_stop(thread, event, {open.number, location, enclosing, 0, {}, is_call}, seen, stands);
   return open.number;
 }
 
@@ -340,12 +343,14 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     end_device_work(thread, number);
   const bool is_recorded = number <= Trace::newest_possible;
   bool is_op = true, is_playback = false;
+  std::uint64_t ops = 0;  // inside
   std::int64_t waited = thread.last_waited == number ? thread.last_wait : 0;
   for (std::size_t i = thread.open.size(); i-- > 0;) {
     if (thread.open[i].number != number) continue;
     is_op = false;
     is_playback = thread.open[i].kind == EventKind::playback;
     waited = thread.waited - thread.open[i].waited_before;
+    ops = thread.ops - thread.open[i].ops_before;
     thread.open.resize(i);
     break;
   }
@@ -373,9 +378,18 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     sample_after(thread, number, outputs, is_playback);
   else if (samples)
     thread.sampled = HealthSampler::Wants::nothing;
-  if (!is_op && gate_.armed()) gate_.ended(number);
+  if (!is_op && gate_.armed())
+    gate_.ended(number, [&] { return said_of_call(number, ops, error != nullptr); });
   if (!thread.watched.empty()) [[unlikely]]
     stop_after(thread, number, outputs, error);
+}
+
+std::string Recorder::said_of_call(std::uint32_t number, std::uint64_t ops, bool failed) const {
+  RecordView record;
+  if (!trace_.read(number, record) || record.head.kind != EventKind::call) return {};
+  const std::string name = record.name();
+  const std::string count = std::to_string(ops) + (ops == 1 ? " op" : " ops");
+  return name.substr(0, name.find('(')) + (failed ? " failed after " : " ran, ") + count;
 }
 
 void Recorder::refused(const Event& event, const char* error) {

@@ -177,6 +177,8 @@ class Recorder final : public Observer {
                     std::optional<BreakEvent>& seen, bool stands);
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
   void note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to);
+  /// "f ran, 12 ops"; empty for what is not a call of a graph function.
+  std::string said_of_call(std::uint32_t number, std::uint64_t ops, bool failed) const;
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
   /// The user may have changed which lines the host must report.
   static void went_on();

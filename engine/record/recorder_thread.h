@@ -19,12 +19,14 @@ struct Recorder::Open {
   std::int64_t waited_before = 0;
   std::uint32_t scope = 0;         ///< of its record
   std::uint32_t scope_around = 0;  ///< the program's when it began
+  std::uint64_t ops_before = 0;    ///< of the thread's
 };
 
 struct Recorder::Thread {
   std::uint64_t serial = 0;
   std::uint16_t index = 0;
   std::vector<Open> open;
+  std::uint64_t ops = 0;    ///< that it ran
   std::int64_t waited = 0;  ///< total wait at the gate in ticks
   std::uint32_t last_waited = 0;
   std::int64_t last_wait = 0;

@@ -10,6 +10,7 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/elementwise/complex.h"
 #include "engine/tape/playback_checks.h"
+#include "engine/tape/tape_tracer.h"
 #include "engine/tensor/interrupt.h"
 
 namespace tapedeck::detail {
@@ -373,6 +374,24 @@ Tensor Playback::whole_of(const std::vector<Tape::RowGradient>& parts, const Tap
   return sum;
 }
 
+/// While it lives, what is traced belongs to a playback, or to one of its VJPs.
+class TracedPlayback {
+ public:
+  TracedPlayback() : tracer_(current_tape_tracer()) {
+    if (tracer_) tracer_->playback_begins();
+  }
+  TracedPlayback(std::string_view name, std::span<const Tensor> outputs) : tracer_(current_tape_tracer()) {
+    if (tracer_) tracer_->vjp_begins(name, outputs.empty() ? Tensor() : outputs[0]);
+  }
+  ~TracedPlayback() {
+    if (tracer_) tracer_->part_ends();
+  }
+  TracedPlayback(const TracedPlayback&) = delete;
+
+ private:
+  TapeTracer* const tracer_;
+};
+
 /// As observers get it.
 Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
                           std::span<const bool> wanted) const {
@@ -406,6 +425,7 @@ Tensors Playback::graph_vjp(const Node& node, const SummingRequest& request) {
 
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   const Event event = vjp_event(node, cotangents, wanted);
+  const TracedPlayback traced(event.name, node.outputs);
   return observed(current_observer(), event, [&](std::uint64_t record) {
     last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());
@@ -520,6 +540,7 @@ Tensors play_back(Tape::State& tape, const GradientRequest& request) {
     for (std::size_t i = 0; request.rows && i < request.rows->size(); ++i)
       if ((*request.rows)[i].values) act(i);
   };
+  const TracedPlayback traced;
   Tensors gradients = observed(observer, event, [&](std::uint64_t) {
     Tensors found = playback.run();
     each_of_rows([&](std::size_t i) { found[i] = (*request.rows)[i].values; });

@@ -32,6 +32,11 @@ class TapeTracer : public Tracer {
   virtual void tape_plays_often(std::uint64_t tape) = 0;
   /// A tape is asked for gradients; `play` plays it on symbolic tensors.
   virtual Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) = 0;
+  /// What is traced until part_ends() belongs to a tape's gradient, or inside that to the VJP of the op or
+  /// function of that name which gave `output`.
+  virtual void playback_begins() = 0;
+  virtual void vjp_begins(std::string_view name, const Tensor& output) = 0;
+  virtual void part_ends() = 0;
 };
 
 /// The one of this thread; nullptr where it traces nothing.

@@ -78,7 +78,12 @@ QString workSentence(const Record& record) {
   }
 }
 
+bool isCall(const Record& record) {
+  return record.kind == RecordKind::call && record.op.ends_with(')');
+}
+
 QString kindGlyph(const Record& record) {
+  if (record.kind == RecordKind::call) return isCall(record) ? QStringLiteral("ƒ") : QStringLiteral("↳");
   if (record.kind == RecordKind::playback) return QStringLiteral("◀◀");
   if (record.kind == RecordKind::custom || record.custom_gradient) return QStringLiteral("◆");
   if (!deviceCopy(record).device.isEmpty()) return QStringLiteral("⇄");

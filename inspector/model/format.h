@@ -20,7 +20,10 @@ QString durationText(qint64 nanoseconds);  ///< "350 ns", "12.5 µs", "1.20 s"
 QString workText(const protocol::Record& record);
 /// The same as a sentence that says when, and what the host did; empty for the host's ops.
 QString workSentence(const protocol::Record& record);
-QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ◀◀, copy ⇄
+/// forward ▼, backward ▲, custom ◆, playback ◀◀, copy ⇄, call of a graph function ƒ, its parts ↳
+QString kindGlyph(const protocol::Record& record);
+/// A call of a graph function, not a part of one.
+bool isCall(const protocol::Record& record);
 /// The device to which the op copies a tensor, and why, where the program did not ask for it; empty for
 /// others.
 struct DeviceCopy {

@@ -87,7 +87,7 @@ def measure(case, options, runtime):
     with Client(loop.entry(runtime)) as client:
         def record(on):
             client.ask("set_options", recording=on, break_at_cell_start=None, budget_bytes=None, keep_everything=None,
-                       replay_on_cpu=None)
+                       replay_on_cpu=None, functions_eagerly=None)
 
         for _ in range(options.rounds):
             record(False)

@@ -119,6 +119,10 @@ constexpr Row rows[] = {
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
     {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
      "Pause before the first op of every cell that runs", nullptr, true},
+    {"session.functions_eagerly", "Run &functions eagerly", "Ctrl+Alt+Shift+E",
+     "Call functions of tf.function as they are, from their next call on. Off: trace them, and run their "
+     "graphs",
+     nullptr, true},
     {"session.attach", "&Attach to program…", "Ctrl+Shift+A",
      "Attach to a Python program that is running: pause it, step it, and detach again", nullptr},
     {"session.detach", "&Detach", "Ctrl+Shift+L",
@@ -133,14 +137,17 @@ constexpr Row rows[] = {
      "continue"},
     {"step.pause", "&Pause", "F6", "Pause before the next op", "pause"},
     {"step.op", "&Step op", "F10",
-     "Run one op, or one VJP of a playback; with nothing running: start the current cell and pause before "
-     "its first op",
+     "Run one op, one call of a graph function, or one VJP of a playback; with nothing running: start the "
+     "current "
+     "cell and pause before its first op",
      "step-op"},
     {"step.line", "Step &line", "F11",
-     "Run to the next line of the cells, also into functions; in a program that is attached, to the next "
-     "that runs an op",
+     "Run to the next line of the cells, also into functions and calls of graph functions; in a program that "
+     "is "
+     "attached, to the next that runs an op",
      "step-line"},
-    {"step.out", "Step &out", "Shift+F11", "Run to the end of the playback or custom gradient", "step-out"},
+    {"step.out", "Step &out", "Shift+F11",
+     "Run to the end of the playback, custom gradient or call of a graph function", "step-out"},
     {"step.back", "Step &back", "Shift+F10", "Show the previous record: looks back, runs nothing",
      "step-back"},
     {"step.reverse", "Re&verse continue", "Shift+F5",

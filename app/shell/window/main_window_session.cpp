@@ -48,6 +48,7 @@ void MainWindow::connectActions() {
   on("session.recording", [this](bool recording) { options_->setRecording(recording); });
   on("session.break_at_cell", [this](bool stop) { options_->setBreakAtCellStart(stop); });
   on("session.replay_on_cpu", [this](bool here) { options_->setReplayOnCpu(here); });
+  on("session.functions_eagerly", [this](bool eagerly) { options_->setFunctionsEagerly(eagerly); });
   on("session.budget", [this] { askBudget(); });
   on("cell.output_limit", [this] { askOutputLimit(this); });
 
@@ -296,6 +297,7 @@ void MainWindow::updateState() {
   (*actions_)["session.recording"]->setChecked(options_->recording());
   (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
   (*actions_)["session.replay_on_cpu"]->setChecked(options_->replayOnCpu());
+  (*actions_)["session.functions_eagerly"]->setChecked(options_->functionsEagerly());
   if (!onStartPage_) state_->setText(parts.join(" · "));
   const bool busy = kernel_->state() == KernelState::busy;
   (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && kernel_->runs() == Runs::cells &&

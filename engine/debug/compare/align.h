@@ -17,7 +17,8 @@ namespace tapedeck::debug {
 
 /// What is compared of an op: hashes.
 struct OpKey {
-  std::uint64_t place = 0;  ///< what paired ops share
+  std::uint64_t place = 0;                              ///< what paired ops share
+  static constexpr std::uint32_t unknown = UINT32_MAX;  ///< alike, whatever the other side's are
   std::uint32_t attributes = 0, shapes = 0;
   std::uint32_t line = 0;
 };

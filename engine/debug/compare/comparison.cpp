@@ -33,9 +33,19 @@ std::uint64_t length_of(const Side& side) {
 }
 
 RowKind row_kind(const OpKey& left, const OpKey& right) {
+  // What a record does not have is not different.
+  if (left.shapes == OpKey::unknown || right.shapes == OpKey::unknown) return RowKind::same;
   return left.shapes != right.shapes           ? RowKind::other_shapes
          : left.attributes != right.attributes ? RowKind::other_attributes
                                                : RowKind::same;
+}
+
+/// What ops on one side alone may come from where one side ran graph functions and the other did not.
+std::string graph_note(bool on_the_right) {
+  const char *graph = on_the_right ? "right" : "left", *eager = on_the_right ? "left" : "right";
+  return std::string(" The ") + graph +
+         " ran graph functions: ops that their graphs folded, merged or removed are on the " + eager +
+         " only, and what decides their branches and loops may be on the " + graph + " only.";
 }
 
 }  // namespace
@@ -48,12 +58,15 @@ Comparison::Comparison(Side left, Side right, const CancelFlag* cancel, const Jo
   const Sequence first = sequence_of(left_, cancel, [&](std::uint64_t done) { teller.tell(done); });
   if (left_.same_records(right_)) {  // a branch and its original
     pair_with_itself(first);
+    left_calls_ = right_calls_ = first.calls;
   } else {
     const Sequence second =
         sequence_of(right_, cancel, [&](std::uint64_t done) { teller.tell(lefts + done); });
     pair(first, second, align(first.keys, second.keys, cancel, [&](std::uint64_t done) {
            teller.tell(lefts + rights + done);
          }));
+    left_calls_ = first.calls;
+    right_calls_ = second.calls;
   }
   index();
 }
@@ -154,6 +167,7 @@ std::string Comparison::sentence() const {
     add(RowKind::only_right, "on the right only");
   }
   text += ".";
+  if (!all && (left_calls_ == 0) != (right_calls_ == 0)) text += graph_note(right_calls_ != 0);
   for (const Side* side : {&left_, &right_})
     if (side->forgotten)
       text += " " + counted(side->forgotten, "record") + " at the start of the " +

@@ -54,7 +54,8 @@ class Comparison {
   Side left_, right_;
   std::vector<Row> rows_;
   std::uint64_t counts_[5] = {};
-  Rows left_rows_, right_rows_;  ///< by record, from the side's first
+  std::uint64_t left_calls_ = 0, right_calls_ = 0;  ///< of graph functions
+  Rows left_rows_, right_rows_;                     ///< by record, from the side's first
   mutable std::mutex known_mutex_;
   mutable Tolerance tolerance_;
   mutable std::unordered_map<std::size_t, protocol::Agreement> known_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/debug/calls_around.h"
 #include "engine/debug/hashed.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
@@ -17,18 +18,24 @@ class SideReader {
   explicit SideReader(const Side& side) : trace_(side.recorder->trace()) {}
 
   void take(const RecordGlance& record) {
+    const std::uint16_t calls = calls_around_.of(record).calls;
+    if (record.head.kind == EventKind::call && !is_traced_gradient(record.head)) {
+      ++calls_;
+      return;
+    }
     const auto [thread, fresh] = threads_.try_emplace(record.head.thread, by_thread_.size());
     if (fresh) by_thread_.emplace_back();
     Sequence& mine = by_thread_[thread->second];
     mine.records.push_back(record.number);
-    mine.keys.push_back(key_of(record, thread->second));
+    mine.keys.push_back(key_of(record, thread->second, calls));
     mine.computes.push_back(record.head.kind == EventKind::op && record.state == RecordState::done &&
                             std::ranges::any_of(record.outputs, [](std::uint64_t id) { return id != 0; }));
   }
 
   Sequence joined() {
-    if (by_thread_.empty()) return {};
-    Sequence all = std::move(by_thread_.front());
+    Sequence all;
+    if (!by_thread_.empty()) all = std::move(by_thread_.front());
+    all.calls = calls_;
     for (std::size_t i = 1; i < by_thread_.size(); ++i) {
       const Sequence& next = by_thread_[i];
       all.records.insert(all.records.end(), next.records.begin(), next.records.end());
@@ -39,14 +46,34 @@ class SideReader {
   }
 
  private:
-  OpKey key_of(const RecordGlance& record, std::uint64_t thread) {
+  /// What a record is called where it is paired.
+  struct Called {
+    EventKind kind = EventKind::op;
+    const OpDef* op = nullptr;
+    std::uint32_t name = 0;  ///< where there is no op
+  };
+
+  /// The gradients that the trace of a graph function made are paired with an eager run's playbacks and VJPs.
+  static Called called(const RecordHead& head) {
+    if (head.kind != EventKind::call) return {head.kind, head.op, head.name};
+    const std::string name = name_of(head.name);
+    constexpr std::string_view vjp = "VJP of ";
+    if (!name.starts_with(vjp)) return {EventKind::playback, nullptr, head.name};
+    const std::string of = name.substr(vjp.size(), std::min(name.rfind(", line "), name.size()) - vjp.size());
+    if (const OpDef* op = Registry::instance().find(of)) return {EventKind::vjp, op, 0};
+    return {EventKind::vjp, nullptr, intern_name(of)};
+  }
+
+  OpKey key_of(const RecordGlance& record, std::uint64_t thread, std::uint16_t calls) {
     const RecordHead& head = record.head;
     OpKey key;
-    std::uint64_t place = hashed(thread, head.op ? reinterpret_cast<std::uintptr_t>(head.op) : 0);
-    if (!head.op) place = hashed(place, head.name);
-    place =
-        hashed(place, static_cast<std::uint64_t>(head.kind) * 4 + head.custom_gradient * 2 + head.backward);
-    place = hashed(place, head.depth);
+    const Called as = called(head);
+    std::uint64_t place = hashed(thread, as.op ? reinterpret_cast<std::uintptr_t>(as.op) : 0);
+    if (!as.op) place = hashed(place, as.name);
+    const bool custom =
+        head.custom_gradient || (head.kind == EventKind::call && as.kind == EventKind::vjp && !as.op);
+    place = hashed(place, static_cast<std::uint64_t>(as.kind) * 4 + custom * 2 + head.backward);
+    place = hashed(place, head.depth - calls);
     key.place = hashed(place, scope(head.scope));
     std::uint64_t attributes = 1;
     for (std::size_t i = 0; i < head.attributes.size(); ++i)
@@ -57,6 +84,7 @@ class SideReader {
     for (const std::uint64_t id : record.outputs) shapes = hashed(shapes, spec(id));
     key.shapes = static_cast<std::uint32_t>(hashed(shapes, record.state == RecordState::failed) >> 16);
     key.line = line(head.location);
+    if (head.kind == EventKind::call) key.attributes = key.shapes = OpKey::unknown;
     return key;
   }
 
@@ -75,6 +103,8 @@ class SideReader {
   }
 
   const Trace& trace_;
+  CallsAround calls_around_;
+  std::uint64_t calls_ = 0;
   std::unordered_map<std::uint16_t, std::size_t> threads_;
   std::unordered_map<std::uint32_t, std::uint64_t> scopes_;
   std::unordered_map<std::uint32_t, std::uint32_t> lines_;

@@ -29,6 +29,7 @@ struct Side {
 struct Sequence {
   std::vector<std::uint32_t> records;  ///< those of one thread together, each thread's in order
   std::vector<OpKey> keys;
+  std::uint64_t calls = 0;     ///< of graph functions, and their parts: they are not compared themselves
   std::vector<bool> computes;  ///< an op that ended and made something: its values can be compared
 };
 

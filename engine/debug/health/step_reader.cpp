@@ -46,7 +46,8 @@ StepGraph::StepGraph(Past& past, const StepToRead& step) : past_(past) {
   }
   const auto take = [&](const RecordGlance& record) {
     const RecordHead& head = record.head;
-    if (record.state != RecordState::done) return;
+    if (record.state != RecordState::done || head.kind == EventKind::call)
+      return;  // its ops are records, too
     // Of the way back only the playbacks and what the user wrote are of interest.
     if (head.backward && head.kind != EventKind::playback && !head.custom_gradient) return;
     StepOp op;

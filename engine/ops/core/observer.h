@@ -15,7 +15,8 @@ enum class EventKind : std::uint8_t {
   op,        ///< one op
   custom,    ///< the forward pass of a function with a custom gradient; its ops come between begin and end
   playback,  ///< one run of a tape backwards; its VJPs come between begin and end
-  vjp        ///< one VJP of a playback; its ops come between begin and end
+  vjp,       ///< one VJP of a playback; its ops come between begin and end
+  call       ///< a call of a graph function, or a part of one; what it runs comes between begin and end
 };
 
 struct Event {
@@ -29,6 +30,9 @@ struct Event {
   std::uint64_t tape =
       0;  ///< id of the innermost tape that will record it (op, custom), or of the played one (playback, vjp)
   bool custom_gradient = false;  ///< vjp: written by the user
+  /// call: a part of one: a side of a branch, a loop, an iteration.
+  bool part = false;
+  bool backward = false;  ///< call: what it runs is a gradient that the function's trace made
   /// playback: ids of the sources; for a variable that of its current value.
   std::span<const std::uint64_t> sources = {};
   std::span<const bool> wanted;  ///< vjp: which inputs' gradients are wanted

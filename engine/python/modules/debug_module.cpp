@@ -215,6 +215,7 @@ py::dict status() {
   result["stopped_at_line"] = now.stopped_at_line.has_value();
   result["stop"] = protocol::stop_id(now).value_or(0);
   result["line"] = now.line;
+  result["stepped_call"] = now.stepped_call.value_or("");
   result["stop_reason"] = now.stop_reason.value_or("");
   result["finished"] = now.finished;
   result["running_cell"] = now.running_cell.value_or("");

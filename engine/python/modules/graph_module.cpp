@@ -5,7 +5,9 @@
 #include <mutex>
 #include <set>
 
+#include "engine/graph/calls.h"
 #include "engine/graph/control.h"
+#include "engine/graph/eager.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
@@ -41,8 +43,9 @@ struct GraphFunction {
         passes(graph::run_passes(traced)),
         executable(passes.empty() ? traced : passes.back().passed.graph) {}
 
-  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose nodes
-  /// were not merged: a gradient adds up what each of them gives, in the order of eager code, to the bit.
+  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
+  /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
+  /// bit.
   const Executable& here() const {
     const detail::ThreadState& thread = detail::thread_state;
     if (!is_tracing() && (thread.recording == 0 || thread.quiet != 0)) return executable;
@@ -94,7 +97,7 @@ graph::Step step_of(const py::object& function, const char* what) {
 }
 
 py::object trace_function(const std::string& name, const py::sequence& parameters,
-                                              const py::object& function) {
+                          const py::object& function) {
   const std::uint64_t newest = detail::newest_tensor_id();
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
   tracer.set_locate(&location_in_program);
@@ -105,6 +108,7 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
   }
   Tensors results;
   {
+    const graph::TracedPartScope itself(nullptr);
     const StopRecording stopped;  // tapes that are active now see the calls of the function, not its trace
     const TracerScope scope(&tracer);
     results = step_of(function, "a result")(arguments);
@@ -118,16 +122,17 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
   return object;
 }
 
-/// The program's other threads run meanwhile, where that takes long enough to be worth it; host calls take the
-/// lock. Observers and tracers ask Python where the program is.
+/// The program's other threads run meanwhile, where that takes long enough to be worth it; host calls take
+/// the lock. Observers and tracers ask Python where the program is.
 Tensors run_unlocked(const Executable& executable, std::span<const Tensor> arguments) {
   constexpr double least_seconds = 2e-5;
   std::optional<HostUnlock> unlocked;
   if (executable.seconds() >= least_seconds && graph::is_unattended()) unlocked.emplace();
-  return executable(arguments);
+  return executable.call(arguments);
 }
 
-py::list call_graph(const GraphFunction& function, const py::sequence& arguments, const py::object& captured) {
+py::list call_graph(const GraphFunction& function, const py::sequence& arguments,
+                    const py::object& captured) {
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
   Tensors outer(graph.captured.begin(), graph.captured.end());
@@ -411,15 +416,17 @@ void bind_graph(py::module_& module) {
   module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
   module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"),
              py::arg("shapes") = py::tuple());
-  module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
-             py::arg("results") = py::tuple(), py::arg("differentiable") = false,
-             "What function(list of tensors) returns when the graph that is being traced runs: a list of tensors "
-             "of these (dtype, shape). differentiable: whether tapes see its ops.");
+  module.def(
+      "graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
+      py::arg("results") = py::tuple(), py::arg("differentiable") = false,
+      "What function(list of tensors) returns when the graph that is being traced runs: a list of tensors "
+      "of these (dtype, shape). differentiable: whether tapes see its ops.");
   module.def(
       "carrier_of", [](const py::object& object) { return checked(wrap(carrier_of(object))); },
       py::arg("object"), "An int64 scalar tensor that keeps the object alive.");
   module.def(
-      "carried_by", [](const py::handle tensor) { return carried_by(required_tensor(tensor.ptr(), "carried_by")); },
+      "carried_by",
+      [](const py::handle tensor) { return carried_by(required_tensor(tensor.ptr(), "carried_by")); },
       py::arg("tensor"), "The object of a tensor that carrier_of made.");
   module.def(
       "graph_failure",
@@ -436,7 +443,11 @@ void bind_graph(py::module_& module) {
       },
       "Of the graph, a branch's or a loop's too, that ops of this thread become part of; 0: of none.");
   module.def("check_creation", &check_creation,
-             "Counts an object with a state that a function which is being traced makes. ValueError where it may not.");
+             "Counts an object with a state that a function which is being traced makes. ValueError where it "
+             "may not.");
+  module.def("functions_run_eagerly", &graph::functions_run_eagerly,
+             "Whether calls of graph functions run the functions as they are.");
+  module.def("set_functions_run_eagerly", &graph::set_functions_run_eagerly, py::arg("on"));
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

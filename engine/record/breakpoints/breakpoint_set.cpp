@@ -348,8 +348,7 @@ BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) cons
 
 BreakpointSet::Mask BreakpointSet::of_kind(EventKind kind, const OpDef* op, bool custom,
                                            bool backward) const {
-  if (!op || kind == EventKind::custom || kind == EventKind::playback)
-    return of_op(nullptr, kind, custom, backward);
+  if (!op || (kind != EventKind::op && kind != EventKind::vjp)) return of_op(nullptr, kind, custom, backward);
   const std::size_t place = static_cast<std::size_t>(op->index) * variants + variant(kind, custom, backward);
   return place < by_op_.size() ? by_op_[place] : of_op(op, kind, custom, backward);
 }

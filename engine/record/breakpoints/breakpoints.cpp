@@ -78,7 +78,8 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
     CompiledBreakpoint& breakpoint = set->at(i);
     const bool line = breakpoint.source.kind == BreakpointKind::line;
     if (line) {
-      if (!stands || (breakpoint.before_line && lines_are_told())) continue;
+      // The host does not report the lines of a graph's nodes.
+      if (!stands || (breakpoint.before_line && lines_are_told() && !location_is_given())) continue;
       BreakThread::Pass& pass = thread.passes[i];
       const bool again = is_of_playback(event)
                              ? pass.enclosing != event.enclosing

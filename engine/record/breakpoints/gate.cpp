@@ -128,11 +128,12 @@ void Gate::end() {
   cell_pending_ = false;
 }
 
-void Gate::ended(std::uint32_t number) {
+void Gate::ended(std::uint32_t number, const std::function<std::string()>& said) {
   const std::lock_guard lock(mutex_);
   if (mode_ != Mode::after_record || number != after_) return;
   mode_ = Mode::stop;
-  reason_ = "step out";
+  reason_ = reason_after_;
+  stepped_call_ = said();
 }
 
 void Gate::command(GateCommand command) {
@@ -140,6 +141,8 @@ void Gate::command(GateCommand command) {
     const std::lock_guard lock(mutex_);
     if (ending_) return;
     if (!attended_) command = GateCommand::run;
+    // A cell that ends behind the call opens the gate: what ran is still to be read.
+    if (command != GateCommand::run || !waiting_.empty()) stepped_call_.clear();
     stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.front().point.number : 0;
     switch (command) {
       case GateCommand::run:
@@ -150,9 +153,7 @@ void Gate::command(GateCommand command) {
         mode_ = Mode::stop;
         break;
       case GateCommand::step_op:
-        mode_ = Mode::stop;
-        reason_ = "step";
-        let_first_go();
+        step_op();
         break;
       case GateCommand::step_line:
         step_line();
@@ -187,10 +188,27 @@ std::uint32_t Gate::left_line() const {
   return left != 0 && stepping_thread_.load(std::memory_order_relaxed) == ::pthread_self() ? left : 0;
 }
 
+/// All threads go on until that record has ended.
+void Gate::run_until_ended(std::uint32_t record, const char* reason) {
+  after_ = record;
+  reason_after_ = reason;
+  mode_ = Mode::after_record;
+  waiting_.clear();
+}
+
+void Gate::step_op() {
+  reason_ = "step";
+  if (!waiting_.empty() && waiting_.front().point.call)
+    return run_until_ended(waiting_.front().point.number, "step");
+  mode_ = Mode::stop;
+  let_first_go();
+}
+
 void Gate::step_line() {
   reason_ = "step";
-  if (waiting_.empty()) {
+  if (waiting_.empty() || waiting_.front().point.call) {  // into a call: its ops may be of the same line
     mode_ = Mode::stop;
+    let_first_go();
     return;
   }
   line_from_ = waiting_.front().point.location;
@@ -208,9 +226,7 @@ void Gate::step_out() {
     let_first_go();
     return;
   }
-  after_ = waiting_.front().point.enclosing;
-  mode_ = Mode::after_record;
-  waiting_.clear();
+  run_until_ended(waiting_.front().point.enclosing, "step out");
 }
 
 void Gate::set_attended(bool attended) {
@@ -241,6 +257,7 @@ void Gate::cell_started() {
   changed_.wait(lock, [this] { return holds_ == 0 || ending_; });
   cell_runs_ = true;
   cell_pending_ = break_at_cell_start_ && attended_ && !ending_;
+  stepped_call_.clear();
   update_armed();
 }
 
@@ -269,14 +286,20 @@ GateStatus Gate::status() const {
             why.after || point.gradient.source != 0,
             why.breakpoints,
             stop_of(waiting_.front()),
-            point.gradient};
+            point.gradient,
+            stepped_call_};
   }
   return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,
           0,
           0,
           {},
           stepped_over_,
-          0};
+          0,
+          false,
+          {},
+          0,
+          {},
+          stepped_call_};
 }
 
 void Gate::update_armed() {

@@ -32,9 +32,10 @@ struct GradientStop {
 struct GatePoint {
   std::uint32_t number = 0;     ///< 0: a line
   std::uint32_t location = 0;   ///< from intern_location
-  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient around it; 0: none
+  std::uint32_t enclosing = 0;  ///< the innermost playback, custom gradient or call around it; 0: none
   std::uint64_t thread = 0;     ///< the waiting system thread; set by the gate
   GradientStop gradient = {};   ///< for a complete gradient `number` is the record that completed it
+  bool call = false;            ///< of a graph function: a step goes over what it runs
 };
 
 /// A reason to stop regardless of the gate's state.
@@ -55,7 +56,8 @@ struct GateStatus {
   std::vector<std::uint64_t> breakpoints = {};  ///< that stopped it
   /// Which stop this is: the record's number; of a line and of a complete gradient one above all records'.
   std::uint64_t stop = 0;
-  GradientStop gradient = {};  ///< complete, after that record
+  GradientStop gradient = {};     ///< complete, after that record
+  std::string stepped_call = {};  ///< "f ran, 12 ops", where the last step went over or out of a call
   bool at_line() const { return state == GateState::stopped && stopped_before == 0; }
 };
 
@@ -79,8 +81,9 @@ class Gate {
   bool pass(const GatePoint& point);
   /// The same, but the gate is always shut for this point if it is attended.
   bool stop(const GatePoint& point, const BreakStop& why);
-  /// A playback or custom gradient has ended: a step out may end there.
-  void ended(std::uint32_t number);
+  /// A playback, custom gradient or call has ended: a step out of it, or over it, may end there. `said`: of a
+  /// call what ran, for the status; asked for only if a step ends there.
+  void ended(std::uint32_t number, const std::function<std::string()>& said);
 
   /// For an evaluation at that stop, or between two cells: until release(), threads that may go on stay where
   /// they are, and no cell begins; an evaluation puts random state back, which a running program draws from.
@@ -107,8 +110,10 @@ class Gate {
   std::uint64_t enter(const GatePoint& point, const BreakStop* why);
   void open();
   void end();
+  void step_op();
   void step_line();
   void step_out();
+  void run_until_ended(std::uint32_t record, const char* reason);
   void let_first_go();
   void update_armed();
   void notify();
@@ -129,6 +134,8 @@ class Gate {
   int holds_ = 0;                ///< evaluations that hold the gate
   std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
   std::uint32_t after_ = 0;      ///< after_record: which one
+  std::string reason_after_;     ///< what the stop behind it is then
+  std::string stepped_call_;
   std::uint32_t stepped_over_ = 0;
   struct Waiting {
     GatePoint point;

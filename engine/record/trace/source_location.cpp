@@ -48,6 +48,10 @@ LocationScope::~LocationScope() {
   given_location = before_;
 }
 
+bool location_is_given() {
+  return given_location != no_location;
+}
+
 std::uint32_t capture_location() {
   if (given_location != no_location) [[unlikely]]
     return given_location;

@@ -36,6 +36,8 @@ class LocationScope {
  private:
   const std::uint32_t before_;
 };
+/// Whether one lives on this thread: the host language does not run that line now.
+bool location_is_given();
 
 namespace detail {
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t last_place;

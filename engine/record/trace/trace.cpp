@@ -324,7 +324,8 @@ std::string name_of(std::uint32_t number) {
 
 protocol::RecordKind record_kind(EventKind kind) {
   constexpr protocol::RecordKind kinds[] = {protocol::RecordKind::op, protocol::RecordKind::custom,
-                                            protocol::RecordKind::playback, protocol::RecordKind::vjp};
+                                            protocol::RecordKind::playback, protocol::RecordKind::vjp,
+                                            protocol::RecordKind::call};
   return kinds[static_cast<std::size_t>(kind)];
 }
 

@@ -11,7 +11,8 @@ namespace tapedeck::trace_file {
 namespace {
 
 constexpr std::uint32_t glanced_at_once = 2048;
-// The first byte of a record: two bits of state, two of kind, and these.
+// The first byte of a record: two bits of state, two of kind, and these. A call of a graph function has the
+// kind of a function with a custom gradient, without its bit.
 constexpr unsigned kind_shift = 2, custom_bit = 1u << 4, backward_bit = 1u << 5, device_bit = 1u << 6,
                    all_bits = (1u << 7) - 1;
 
@@ -83,6 +84,10 @@ void write_ids(PageWriter& page, std::span<const std::uint64_t> ids, std::uint64
   }
 }
 
+constexpr unsigned kind_bits(EventKind kind) {
+  return static_cast<unsigned>(kind == EventKind::call ? EventKind::custom : kind) << kind_shift;
+}
+
 class RecordsWriter {
  public:
   RecordsWriter(PageWriter& page, FileNumbers& numbers, const Trace& trace, const RecordCut& cut)
@@ -95,9 +100,8 @@ class RecordsWriter {
     ended_count += ended;
     const RecordState state = ended ? record.state : RecordState::running;
     page_.byte(static_cast<std::uint8_t>(
-        static_cast<unsigned>(state) | static_cast<unsigned>(head.kind) << kind_shift |
-        (head.custom_gradient ? custom_bit : 0) | (head.backward ? backward_bit : 0) |
-        (record.device.state != WorkTime::host ? device_bit : 0)));
+        static_cast<unsigned>(state) | kind_bits(head.kind) | (head.custom_gradient ? custom_bit : 0) |
+        (head.backward ? backward_bit : 0) | (record.device.state != WorkTime::host ? device_bit : 0)));
     page_.number(numbers_.ops.of(head.op));
     if (!head.op) page_.number(numbers_.names.of(head.name));
     page_.number(head.depth);
@@ -185,6 +189,7 @@ class RecordsReader {
     head.kind = static_cast<EventKind>(bits >> kind_shift & 3);
     head.custom_gradient = (bits & custom_bit) != 0;
     head.backward = (bits & backward_bit) != 0;
+    if (head.kind == EventKind::custom && !head.custom_gradient) head.kind = EventKind::call;
     if (bits > all_bits || record.state == RecordState::pending) throw DamagedPage("an invalid state");
     head.op = in_process(numbers_.ops, page_.number(), "op");
     if (!head.op) head.name = in_process(numbers_.names, page_.number(), "name");

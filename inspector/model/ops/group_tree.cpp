@@ -36,6 +36,7 @@ GroupTree GroupTree::with_level(HeadingLevel level) const {
   other.runs_ = runs_;
   other.steps_ = steps_;
   other.scopes_ = scopes_;
+  other.calls_ = calls_;
   other.parts_ = parts_;
   other.known_parts_ = known_parts_;
   return other;
@@ -114,14 +115,38 @@ std::uint32_t GroupTree::part_of(const std::string& scope) {
 void GroupTree::add_scopes(const protocol::RecordGroups& answer) {
   std::vector<std::uint32_t> parts;
   for (const std::string& scope : answer.scopes) parts.push_back(part_of(scope));
+  add_calls(answer, parts);
   const std::size_t count = std::min(answer.scope_begins.size(), answer.scope_places.size());
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t begin = answer.scope_begins[i];
     if (answer.scope_places[i] >= parts.size()) continue;
     const std::uint32_t part = parts[answer.scope_places[i]];
-    if (scopes_.empty() ? part == none : scopes_.back().second == part) continue;
-    if (scopes_.empty() || scopes_.back().first < begin) scopes_.emplace_back(begin, part);
+    const std::uint32_t call = i < answer.scope_calls.size() ? call_of(answer.scope_calls[i]) : none;
+    const Stretch before = scopes_.empty() ? Stretch{} : scopes_.back();
+    if (before.part == part && before.call == call) continue;
+    if (scopes_.empty() || before.record < begin) scopes_.push_back({begin, part, call});
   }
+}
+
+void GroupTree::add_calls(const protocol::RecordGroups& answer, const std::vector<std::uint32_t>& parts) {
+  for (const protocol::CallGroup& call : answer.calls) {
+    if (!calls_.empty() && calls_.back().record >= call.record) continue;
+    calls_.push_back(
+        {call.record, call_of(call.around), call.scope < parts.size() ? parts[call.scope] : none, call.name});
+  }
+}
+
+/// Its place in calls(); none: it is none, or not known.
+std::uint32_t GroupTree::call_of(std::uint64_t record) const {
+  if (record == 0) return none;
+  const auto found = std::ranges::lower_bound(calls_, record, {}, &Call::record);
+  return found != calls_.end() && found->record == record ? static_cast<std::uint32_t>(found - calls_.begin())
+                                                          : none;
+}
+
+std::uint64_t GroupTree::calls_in(std::uint64_t first, std::uint64_t end) const {
+  const auto from = std::ranges::lower_bound(calls_, first, {}, &Call::record);
+  return static_cast<std::uint64_t>(std::ranges::lower_bound(calls_, end, {}, &Call::record) - from);
 }
 
 void GroupTree::forget(std::uint64_t from) {
@@ -144,8 +169,7 @@ std::size_t GroupTree::build(std::size_t most) {
   const auto begun = [from = covered_ + 1](const auto& list, auto first) {
     return static_cast<std::size_t>(std::ranges::upper_bound(list, from, {}, first) - list.begin());
   };
-  Walk walk{begun(runs_, &RunGroup::first), begun(steps_, &Step::first),
-            begun(scopes_, &std::pair<std::uint64_t, std::uint32_t>::first)};
+  Walk walk{begun(runs_, &RunGroup::first), begun(steps_, &Step::first), begun(scopes_, &Stretch::record)};
   std::vector<Key> keys;
   std::size_t built = 0;
   for (; covered_ < known_ && built < most; ++built) {
@@ -160,12 +184,12 @@ std::size_t GroupTree::build(std::size_t most) {
 std::uint64_t GroupTree::path(std::uint64_t record, Walk& walk, std::vector<Key>& keys) const {
   while (walk.runs < runs_.size() && runs_[walk.runs].first <= record) ++walk.runs;
   while (walk.steps < steps_.size() && steps_[walk.steps].first <= record) ++walk.steps;
-  while (walk.scopes < scopes_.size() && scopes_[walk.scopes].first <= record) ++walk.scopes;
+  while (walk.scopes < scopes_.size() && scopes_[walk.scopes].record <= record) ++walk.scopes;
   keys.clear();
   std::uint64_t until = run_of(record, walk.runs, keys);
   const RunGroup* run = keys.empty() ? nullptr : &runs_[keys[0].source];
   if (level_ >= HeadingLevel::step) until = std::min(until, step_of(record, walk.steps, run, keys));
-  if (level_ >= HeadingLevel::scope) until = std::min(until, scope_of(walk.scopes, keys));
+  if (level_ >= HeadingLevel::step) until = std::min(until, scope_of(walk.scopes, keys));
   return until;
 }
 
@@ -198,12 +222,30 @@ std::uint64_t GroupTree::step_of(std::uint64_t record, std::size_t after, const 
 
 std::uint64_t GroupTree::scope_of(std::size_t after, std::vector<Key>& keys) const {
   if (after > 0) {
-    const auto outer = static_cast<std::ptrdiff_t>(keys.size());
-    for (std::uint32_t part = scopes_[after - 1].second; part != none; part = parts_[part].before)
-      keys.push_back({Kind::scope, part});
-    std::reverse(keys.begin() + outer, keys.end());
+    const Stretch& here = scopes_[after - 1];
+    push_call(here.call, keys);
+    push_scope(here.part, here.call == none ? none : calls_[here.call].part, keys);
   }
-  return after == scopes_.size() ? never : scopes_[after].first;
+  return after == scopes_.size() ? never : scopes_[after].record;
+}
+
+/// The scope's parts from the outside in, but for those that it shares with the call around it.
+void GroupTree::push_scope(std::uint32_t part, std::uint32_t around, std::vector<Key>& keys) const {
+  if (level_ < HeadingLevel::scope) return;
+  const auto outer = static_cast<std::ptrdiff_t>(keys.size());
+  for (; part != none && part != around; part = parts_[part].before) keys.push_back({Kind::scope, part});
+  std::reverse(keys.begin() + outer, keys.end());
+}
+
+void GroupTree::push_call(std::uint32_t call, std::vector<Key>& keys) const {
+  std::vector<std::uint32_t> chain;
+  for (; call != none; call = calls_[call].around) chain.push_back(call);
+  std::uint32_t around = none;
+  for (std::size_t i = chain.size(); i-- > 0;) {
+    push_scope(calls_[chain[i]].part, around, keys);
+    keys.push_back({Kind::call, chain[i]});
+    around = calls_[chain[i]].part;
+  }
 }
 
 void GroupTree::append(std::uint64_t record, const std::vector<Key>& keys) {

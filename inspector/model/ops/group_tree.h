@@ -1,5 +1,6 @@
-// Which groups records are in, as a tree: runs of cells, in them steps, in these scopes. From the session's
-// lists, each of which says only where a group begins. No Qt objects, no requests.
+// Which groups records are in, as a tree: runs of cells, in them steps, in these calls of graph functions
+// with their parts, in these and beside them scopes. From the session's lists, each of which says only where
+// a group begins. No Qt objects, no requests.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace tapedeck::inspector {
 
-/// What Ops has headings for; each includes those before it.
+/// What Ops has headings for; each includes those before it. Calls of graph functions have headings like
+/// steps.
 enum class HeadingLevel { none, cell, step, scope };
 
 class GroupTree {
@@ -22,14 +24,16 @@ class GroupTree {
     run,
     step,
     after,  ///< records behind the last step that is known: of the next one, or of none
-    scope   ///< one part of its name: "dense" of "model/dense"
+    scope,  ///< one part of its name: "dense" of "model/dense"
+    call    ///< of a graph function, or a part of one
   };
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Node {
     std::uint64_t first = 1;  ///< record; the same for a group that begins with a group
     std::uint32_t parent = none;
     std::uint32_t end = none;  ///< the first node after it and everything in it; none: there is nothing yet
-    std::uint32_t source = none;  ///< run: in runs(); step, after: in steps(); scope: its name's number
+    std::uint32_t source = none;  ///< run: in runs(); step, after: in steps(); scope: its name's number;
+                                  ///< call: in calls()
     Kind kind = Kind::plain;
     std::uint8_t depth = 0;  ///< number of groups around it
     bool operator==(const Node&) const = default;
@@ -37,6 +41,12 @@ class GroupTree {
   struct Step {
     std::uint64_t first = 0, last = 0, number = 0;
     bool operator==(const Step&) const = default;
+  };
+
+  struct Call {
+    std::uint64_t record = 0;
+    std::uint32_t around = none, part = none;  ///< in calls(); of its scope
+    std::string name;
   };
 
   void clear();
@@ -69,6 +79,9 @@ class GroupTree {
 
   const std::vector<protocol::RunGroup>& runs() const { return runs_; }
   const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Call>& calls() const { return calls_; }
+  /// How many calls and parts of them are among these records: they are no ops.
+  std::uint64_t calls_in(std::uint64_t first, std::uint64_t end) const;
   /// The part of the scope's name that this node represents.
   const std::string& scope_part(std::uint32_t source) const { return parts_[source].name; }
 
@@ -90,6 +103,10 @@ class GroupTree {
   std::uint64_t add_runs(const protocol::RecordGroups& answer);
   std::uint64_t add_steps(const protocol::RecordGroups& answer);
   void add_scopes(const protocol::RecordGroups& answer);
+  void add_calls(const protocol::RecordGroups& answer, const std::vector<std::uint32_t>& parts);
+  std::uint32_t call_of(std::uint64_t record) const;
+  void push_scope(std::uint32_t part, std::uint32_t around, std::vector<Key>& keys) const;
+  void push_call(std::uint32_t call, std::vector<Key>& keys) const;
   std::uint32_t part_of(const std::string& scope);
   void forget(std::uint64_t from);
   /// The groups of the record from the outside in; returns the first record that may be in others.
@@ -104,7 +121,12 @@ class GroupTree {
   std::uint64_t known_ = 0, covered_ = 0;
   std::vector<protocol::RunGroup> runs_;
   std::vector<Step> steps_;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> scopes_;  ///< record, and part from there on
+  struct Stretch {
+    std::uint64_t record = 0;
+    std::uint32_t part = none, call = none;  ///< from that record on
+  };
+  std::vector<Stretch> scopes_;
+  std::vector<Call> calls_;  ///< by record
   std::vector<Part> parts_;
   std::unordered_map<std::string, std::uint32_t> known_parts_;  ///< by the whole name up to the part
   std::vector<Node> nodes_;

@@ -15,7 +15,7 @@ void HeadingRows::clear() {
 
 HeadingLevel HeadingRows::kind_of(const GroupTree::Node& node) {
   if (node.kind == Kind::run) return HeadingLevel::cell;
-  return node.kind == Kind::scope ? HeadingLevel::scope : HeadingLevel::step;
+  return node.kind == Kind::scope || node.kind == Kind::call ? HeadingLevel::scope : HeadingLevel::step;
 }
 
 /// What a group keeps when others come around it: its first record, and its depth in its scope.

@@ -147,7 +147,8 @@ void Headings::startOver() {
 HeadingLevel Headings::kindOf(std::uint32_t heading) const {
   const GroupTree::Kind kind = tree_.nodes()[rows_.node_of(heading)].kind;
   if (kind == GroupTree::Kind::run) return HeadingLevel::cell;
-  return kind == GroupTree::Kind::scope ? HeadingLevel::scope : HeadingLevel::step;
+  return kind == GroupTree::Kind::scope || kind == GroupTree::Kind::call ? HeadingLevel::scope
+                                                                         : HeadingLevel::step;
 }
 
 QString Headings::cellName(const protocol::RunGroup& run) const {
@@ -173,6 +174,8 @@ QString Headings::nameOf(std::uint32_t heading) const {
       return QStringLiteral("after the %1 step").arg(ordinalText(tree_.steps()[node.source].number));
     case GroupTree::Kind::scope:
       return QString::fromStdString(tree_.scope_part(node.source));
+    case GroupTree::Kind::call:
+      return QString::fromStdString(tree_.calls()[node.source].name);
     case GroupTree::Kind::plain:
       break;
   }
@@ -185,11 +188,11 @@ Heading Headings::at(std::uint32_t heading) const {
   Heading shown;
   shown.name = nameOf(heading);
   const quint64 listed = rows_.end_position(heading) - rows_.first_position(heading);
-  shown.count = opsText(listed);
+  const quint64 ops = tree_.end_of(place) - node.first - tree_.calls_in(node.first, tree_.end_of(place));
+  // While records come, the listing may be behind the groups.
+  shown.count = opsText(std::min(listed, ops));
   if (filtered_)
-    shown.count =
-        QStringLiteral("%1 of %2")
-            .arg(countText(listed), opsText(std::max<quint64>(listed, tree_.end_of(place) - node.first)));
+    shown.count = QStringLiteral("%1 of %2").arg(countText(listed), opsText(std::max<quint64>(listed, ops)));
   if (node.kind == GroupTree::Kind::run) {
     const protocol::RunGroup& run = tree_.runs()[node.source];
     if (run.failed) shown.state = QStringLiteral("failed");

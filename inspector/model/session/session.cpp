@@ -116,7 +116,9 @@ void Session::Private::aim() {
       aiming = true;
       return;
     }
-    if (!parent || parent->kind == protocol::RecordKind::playback) break;
+    if (!parent || parent->kind == protocol::RecordKind::playback ||
+        parent->kind == protocol::RecordKind::call)
+      break;
     target = record->parent;
   }
   moveCursor(target);

@@ -27,8 +27,13 @@ class Builder {
   Builder(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent, Moment moment)
       : cursor_(cursor), extent_(extent), moment_(moment) {
     graph_.cursor = cursor;
-    for (const Record& record : records)
-      if (record.number <= cursor) records_[record.number] = &record;
+    for (const Record& record : records) {
+      if (record.number > cursor) continue;
+      if (record.kind == RecordKind::call)
+        callParents_[record.number] = record.parent;
+      else
+        records_[record.number] = &record;
+    }
   }
 
   TapeGraph build() {
@@ -62,7 +67,18 @@ class Builder {
 
   /// nullptr also for a parent that can't be one: numbers grow inwards.
   const Record* parentOf(const Record& record) const {
-    return record.parent < record.number ? recordOf(record.parent) : nullptr;
+    const RecordNumber parent = parentNumber(record);
+    return parent < record.number ? recordOf(parent) : nullptr;
+  }
+  /// Calls of graph functions are no part of a tape: what they ran is.
+  RecordNumber parentNumber(const Record& record) const {
+    RecordNumber parent = record.parent, below = record.number;
+    for (auto call = callParents_.find(parent); call != callParents_.end() && parent < below;
+         call = callParents_.find(parent)) {
+      below = parent;
+      parent = call->second;
+    }
+    return parent;
   }
 
   void findCursor() {
@@ -210,7 +226,7 @@ class Builder {
       for (auto slot = found->second.rbegin(); slot != found->second.rend(); ++slot) {
         const Record* made = nodeRecords_.at(slot->node);
         if (around.contains(made->number)) continue;
-        if (around.contains(made->parent)) return *slot;
+        if (around.contains(parentNumber(*made))) return *slot;
         if (any.node < 0) any = *slot;
       }
       if (any.node >= 0) return any;
@@ -354,6 +370,7 @@ class Builder {
   std::int64_t cursorStart_ = 0;
   std::set<RecordNumber> around_;  ///< what the cursor's record runs inside of
   std::map<RecordNumber, const Record*> records_;
+  std::map<RecordNumber, RecordNumber> callParents_;
   std::unordered_map<int, const Record*> nodeRecords_;
   std::unordered_map<TensorId, std::vector<Slot>> makers_;
   std::unordered_map<TensorId, Slot> hiddenMakers_;

@@ -40,6 +40,29 @@ struct GatedProgram : Recording {
   std::thread thread_;
 };
 
+/// The test goes from stop to stop.
+struct SteppedProgram : GatedProgram {
+  using GatedProgram::GatedProgram;
+  /// The record at which it stopped, after the stop before; op "" where it ended instead.
+  tapedeck::protocol::Record next_stop() {
+    const auto stopped = [this] {
+      const tapedeck::GateStatus status = gate().status();
+      return status.state == tapedeck::GateState::stopped && status.stop != last_;
+    };
+    if (!wait_for([&] { return stopped() || finished; })) return {};
+    if (!stopped()) return {};
+    last_ = gate().status().stop;
+    return at(gate().status().stopped_before);
+  }
+  tapedeck::protocol::Record step(tapedeck::GateCommand command = tapedeck::GateCommand::step_op) {
+    gate().command(command);
+    return next_stop();
+  }
+
+ private:
+  std::uint64_t last_ = 0;
+};
+
 /// y = sum(x · custom_square(x)), and its gradient.
 inline void program_with_gradients() {
   using namespace tapedeck;

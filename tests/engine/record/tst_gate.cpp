@@ -23,28 +23,7 @@ std::uint32_t capture_line() {
   return intern_location({"cell", "", line});
 }
 
-/// The test goes from stop to stop.
-struct Session : GatedProgram {
-  using GatedProgram::GatedProgram;
-  /// The record at which it stopped, after the stop before; op "" where it ended instead.
-  Record next_stop() {
-    const auto stopped = [this] {
-      const GateStatus status = gate().status();
-      return status.state == GateState::stopped && status.stop != last_;
-    };
-    if (!wait_for([&] { return stopped() || finished; })) return {};
-    if (!stopped()) return {};
-    last_ = gate().status().stop;
-    return at(gate().status().stopped_before);
-  }
-  Record step(GateCommand command = GateCommand::step_op) {
-    gate().command(command);
-    return next_stop();
-  }
-
- private:
-  std::uint64_t last_ = 0;
-};
+using Session = SteppedProgram;
 
 std::string kind_and_op(const Record& record) {
   return std::string(protocol::names(record.kind)[static_cast<std::size_t>(record.kind)]) + " " + record.op;

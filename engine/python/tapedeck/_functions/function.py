@@ -21,21 +21,20 @@ from tapedeck._variables.stores import scope_counts
 from tapedeck.data.specs import TensorSpec
 
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
-_run_eagerly = False
+_runs_eagerly = _engine.functions_run_eagerly  # the debugger can switch it, too
 
 
 @public("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly):
     """Whether tf.functions are called as they are, every time. With False, as it is at the start, a function is traced once for each
     signature, and then runs the graph of its ops. For the whole process."""
-    global _run_eagerly
-    _run_eagerly = bool(run_eagerly)
+    _engine.set_functions_run_eagerly(bool(run_eagerly))
 
 
 @public("config.functions_run_eagerly")
 def functions_run_eagerly():
     """Whether tf.functions are called as they are: False at the start."""
-    return _run_eagerly
+    return _runs_eagerly()
 
 
 class _Here(threading.local):
@@ -150,7 +149,7 @@ class Function:
     # ---- calls
 
     def __call__(self, *args, **kwargs):
-        if _run_eagerly:
+        if _runs_eagerly():
             return self._call_eagerly(args, kwargs)
         key = None if kwargs else _engine.key_of_tensors(args)
         found = self._of_tensors.get(key)
