@@ -5,6 +5,7 @@
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/compare.h"
 #include "engine/protocol/frames.h"
+#include "engine/protocol/graph_functions.h"
 #include "engine/protocol/groups.h"
 #include "engine/protocol/health.h"
 #include "engine/protocol/memory.h"
@@ -29,7 +30,8 @@ using Request =
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries, Cancel>;
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries,
+          GetGraphFunctions, GetGraph, Cancel>;
 using Reply =
     OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series,
           Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
@@ -37,6 +39,7 @@ using Reply =
           MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,
           ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows,
           ComparisonPlace, ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve,
-          HealthSampled, HealthFindings, FoundHit, RecordGroups, Progress, Failure>;
+          HealthSampled, HealthFindings, FoundHit, RecordGroups, GraphFunctions, GraphRows,
+          Progress, Failure>;
 
 }  // namespace tapedeck::protocol

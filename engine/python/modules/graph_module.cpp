@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/graph/control.h"
-#include "engine/graph/passes/passes.h"
+#include "engine/graph/functions.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/tape_object.h"
@@ -27,14 +27,16 @@ using graph::Value;
 
 /// A traced function; its graph keeps variables and captured tensors alive.
 struct GraphFunction {
-  Graph traced;
-  std::vector<graph::NamedPassed> passes;
+  std::shared_ptr<graph::Trace> trace;  ///< views read it, too
+  const Graph& traced;
+  const std::vector<graph::NamedPassed>& passes;
   Executable executable;
 
   explicit GraphFunction(Graph graph)
-      : traced(std::move(graph)),
-        passes(graph::run_passes(traced)),
-        executable(passes.empty() ? traced : passes.back().passed.graph) {}
+      : trace(std::make_shared<graph::Trace>(std::move(graph))),
+        traced(trace->traced),
+        passes(trace->passes),
+        executable(trace->running()) {}
 };
 
 /// A Python exception is set while it travels through the engine.
@@ -94,6 +96,7 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
   given.insert(given.end(), graph.captured.begin(), graph.captured.end());
+  (is_tracing() ? function.trace->inlined : function.trace->calls).fetch_add(1, std::memory_order_relaxed);
   return list_of(function.executable(given));
 }
 
@@ -263,9 +266,14 @@ void bind_contexts(py::module_& module) {
 }
 
 void bind_graph_function(py::module_& module) {
+  py::class_<graph::Trace, std::shared_ptr<graph::Trace>>(module, "GraphTrace",
+                                                          "The graph of a function before and after passes.")
+      .def_property_readonly(
+          "calls", [](const graph::Trace& trace) { return trace.calls.load(); }, "How many calls ran it.");
   py::class_<GraphFunction>(module, "GraphFunction", "A function that was traced: trace_graph makes it.")
       .def("__call__", &call_graph, py::arg("tensors"),
            "The results for these tensors, lists both. InvalidArgumentError for other dtypes or shapes.")
+      .def_readonly("trace", &GraphFunction::trace, "What debug.TracedFunction takes.")
       .def_property_readonly("text", [](const GraphFunction& f) { return f.executable.graph().text(); })
       .def_property_readonly(
           "traced_text", [](const GraphFunction& f) { return f.traced.text(); },

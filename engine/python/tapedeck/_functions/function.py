@@ -14,11 +14,13 @@ from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck._functions import control
 from tapedeck._functions.concrete import ConcreteFunction
+from tapedeck._functions.reasons import TraceList
 from tapedeck._functions.structures import Arguments
 from tapedeck.data.specs import TensorSpec
 
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 _run_eagerly = True
+_engine.debug.note_functions_run_eagerly(_run_eagerly)
 
 
 @public("config.run_functions_eagerly")
@@ -27,6 +29,7 @@ def run_functions_eagerly(run_eagerly):
     signature, and then runs the graph of its ops. For the whole process."""
     global _run_eagerly
     _run_eagerly = bool(run_eagerly)
+    _engine.debug.note_functions_run_eagerly(_run_eagerly)
 
 
 @public("config.functions_run_eagerly")
@@ -76,6 +79,8 @@ class Function:
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
         self._converted = None
+        self._listed = None  # for the debugger, from the first trace on
+        self._another_instance = None  # the class's name, where other instances had the method before
 
     input_signature = property(lambda self: self._input_signature, doc="TensorSpecs of the positional arguments, or None.")
     function_spec = property(lambda self: self._signature, doc="The signature of the Python function.")
@@ -105,6 +110,7 @@ class Function:
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
         made = Function(self._func, self._input_signature, self._autograph, reference)
+        made._another_instance = type(instance).__name__ if self._bound else None
         self._bound[address] = reference, made
         return Method(made, instance)
 
@@ -178,8 +184,10 @@ class Function:
             found = self._concrete.get(arguments.key)
             if found is None:
                 found = self._trace(arguments, self._may_create)
-                if found.variables_made:  # as TensorFlow does: the second trace must find them made
+                made_variables = found.variables_made
+                if made_variables:  # as TensorFlow does: the second trace must find them made
                     found = self._trace(arguments, False)
+                self._list(found, arguments, made_variables)
                 self._may_create = False
                 self._concrete[arguments.key] = found
         return found
@@ -191,6 +199,12 @@ class Function:
         func = self._converted if self._autograph else self._func
         return ConcreteFunction(self.__name__, arguments, self._parameters,
                                 lambda args, kwargs: self._python(func, args, kwargs), may_create)
+
+    def _list(self, concrete, arguments, made_variables):
+        """The debugger lists the trace."""
+        if self._listed is None:
+            self._listed = TraceList(self.__qualname__, self._func, self._another_instance)
+        self._listed.add(concrete.trace, arguments, self._parameters, made_variables)
 
     # ---- what TensorFlow's have
 

@@ -1,0 +1,155 @@
+"""Why functions are traced: what differs between a call's arguments and those of the nearest earlier trace. The debugger lists it."""
+import collections
+import numbers
+
+from tapedeck import _engine
+from tapedeck._core import nest
+
+_COMPARED = 100  # of the newest traces, with which a new one is compared
+_LETTERS = 60  # of a value
+_SIGNATURE_LETTERS = 300
+
+# One leaf of the arguments. form: "tensor", "value", "object", "variable" or another kind of leaf; key: equal for leaves that may share a
+# trace; tensors: (dtype, shape) of each, as text; text: as a signature has it.
+_Fact = collections.namedtuple("_Fact", "form key tensors text kind")
+
+
+class TraceList:
+    """A function's traces as the debugger lists them. It keeps no argument alive."""
+
+    def __init__(self, name, function, instance=None):
+        """function: as the user wrote it. instance: the name of the class of which it is another instance's method."""
+        self._name, self._instance = name.rsplit("<locals>.", 1)[-1], instance
+        code = getattr(_unwrapped(function), "__code__", None)
+        self._entry = _engine.debug.TracedFunction(self._name, code.co_filename if code else "", code.co_firstlineno if code else 0)
+        self._known = collections.deque(maxlen=_COMPARED)
+
+    def add(self, trace, arguments, parameters, made_variables):
+        """A trace that was just made for these Arguments. parameters: names of the positional ones."""
+        facts = _facts_of(arguments, parameters)
+        self._entry.add(trace, _signature_of(self._name, arguments, parameters), self._reasons(facts, arguments, made_variables))
+        self._known.append(facts)
+
+    def _reasons(self, facts, arguments, made_variables):
+        if self._known:
+            found = min((_differences(before, facts) for before in reversed(self._known)), key=len)
+            return found or [("object", "", "an object of an earlier trace has gone")]
+        if self._instance is not None:
+            return [("object", "", f"another instance of {self._instance}: each has traces of its own")]
+        called = all(tensor is not None for tensor in arguments.tensors)
+        first = "first call" if called else "first trace, for get_concrete_function"
+        return [("first", "", first + (" (traced twice, because the first trace made variables)" if made_variables else ""))]
+
+
+def _unwrapped(function):
+    for _ in range(20):
+        inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None) or getattr(function, "__func__", None)
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+def _cut(text, letters=_LETTERS):
+    return text if len(text) <= letters else text[:letters - 1] + "…"
+
+
+def _shape_text(shape):
+    if shape is None or getattr(shape, "rank", 0) is None:
+        return "of any rank"
+    return str(tuple(shape))
+
+
+def _fact(leaf, value):
+    head = leaf.key[0] if isinstance(leaf.key, tuple) and leaf.key else leaf.key
+    if leaf.specs:
+        tensors = tuple((spec.dtype.name, _shape_text(spec.shape)) for spec in leaf.specs)
+        text = ", ".join(f"{dtype} {shape}" for dtype, shape in tensors)
+        return _Fact(str(head), leaf.key, tensors, text if head == "tensor" else f"<{type(value).__name__} of {text}>", type(value).__name__)
+    if head in ("object", "variable"):
+        text = _cut(repr(leaf.in_signature()))
+        return _Fact(head, leaf.key, (), text, type(value).__name__)
+    try:
+        text = repr(value)
+    except Exception:  # of a class that the user derived from a number's, say
+        text = f"<{type(value).__name__}>"
+    number = isinstance(value, numbers.Number) and not isinstance(value, bool)
+    return _Fact("number" if number else "value", leaf.key, (), _cut(text), type(value).__name__)
+
+
+def _paths(structure, path):
+    """A path for each leaf of the structure, in nest's order."""
+    if not nest.is_nested(structure):
+        return [path]
+    if isinstance(structure, dict):
+        return [each for key in nest._sorted_keys(structure) for each in _paths(structure[key], f"{path}[{_cut(repr(key))}]")]
+    names = getattr(structure, "_fields", None)
+    return [each for place, child in enumerate(structure)
+            for each in _paths(child, f"{path}.{names[place]}" if names else f"{path}[{place}]")]
+
+
+def _named(arguments, parameters):
+    """(name, value) of each argument."""
+    args, kwargs = arguments.structure
+    positional = [(parameters[place] if place < len(parameters) else f"arg{place}", value) for place, value in enumerate(args)]
+    return positional + [(name, kwargs[name]) for name in nest._sorted_keys(kwargs)]
+
+
+def _facts_of(arguments, parameters):
+    named = _named(arguments, parameters)
+    paths = [path for name, value in named for path in _paths(value, name)]
+    values = [leaf for _, value in named for leaf in nest.flatten(value)]
+    return {path: _fact(leaf, value) for path, leaf, value in zip(paths, arguments.leaves, values)}
+
+
+def _signature_of(name, arguments, parameters):
+    """step(x: float32 (3,), k=2)"""
+    leaves = iter(arguments.leaves)
+
+    def shown(value):
+        if not nest.is_nested(value):
+            return _fact(next(leaves), value).text
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{_cut(repr(key))}: {shown(value[key])}" for key in nest._sorted_keys(value)) + "}"
+        inside = ", ".join(map(shown, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+
+    parts = []
+    for argument, value in _named(arguments, parameters):
+        typed = nest.is_nested(value) or hasattr(type(value), "dtype")
+        parts.append(f"{argument}: {shown(value)}" if typed else f"{argument}={shown(value)}")
+    return _cut(f"{name}({', '.join(parts)})", _SIGNATURE_LETTERS)
+
+
+def _differences(before, now):
+    """(cause, argument, sentence) of each."""
+    found = []
+    for path, fact in now.items():
+        if path not in before:
+            found.append(("structure", path, f"argument {path} is new: {fact.text}"))
+        elif before[path].key != fact.key:
+            found += [(cause, path, f"argument {path}: {text}") for cause, text in _difference(before[path], fact)]
+    return found + [("structure", path, f"argument {path} is not there: it was {fact.text}")
+                    for path, fact in before.items() if path not in now]
+
+
+def _difference(before, now):
+    """(cause, text) of each thing that differs in one leaf."""
+    became = f"{before.text} became {now.text}"
+    if before.form != now.form:
+        return [("structure", became)]
+    if now.tensors:
+        if len(before.tensors) != len(now.tensors):
+            return [("structure", became)]
+        found = []
+        for (dtype, shape), (new_dtype, new_shape) in zip(before.tensors, now.tensors):
+            found += [] if shape == new_shape else [("shape", f"shape {shape} became {new_shape}")]
+            found += [] if dtype == new_dtype else [("dtype", f"dtype {dtype} became {new_dtype}")]
+        return found or [("structure", became)]
+    if now.form == "number":
+        return [("number", became + " (Python number: pass a tensor)")]
+    if now.form == "variable":
+        return [("object", f"another variable: {became}")]
+    if now.form == "object":
+        return [("object", f"another instance of {now.kind}" if before.kind == now.kind else became)]
+    return [("value", became)]
