@@ -9,8 +9,8 @@ _COMPARED = 100  # of the newest traces, with which a new one is compared
 _LETTERS = 60  # of a value
 _SIGNATURE_LETTERS = 300
 
-# One leaf of the arguments. form: "tensor", "value", "object", "variable" or another kind of leaf; key: equal for leaves that may share a
-# trace; tensors: (dtype, shape) of each, as text; text: as a signature has it.
+# One leaf of the arguments, or a list, tuple or dict of them. form: "tensor", "number", "value", "object", "variable", "container" or another
+# kind of leaf; key: equal for what may share a trace; tensors: (dtype, shape) of each, as text; text: as a signature has it.
 _Fact = collections.namedtuple("_Fact", "form key tensors text kind")
 
 
@@ -33,7 +33,7 @@ class TraceList:
     def _reasons(self, facts, arguments, made_variables):
         if self._known:
             found = min((_differences(before, facts) for before in reversed(self._known)), key=len)
-            return found or [("object", "", "an object of an earlier trace has gone")]
+            return found or [("structure", "", "other arguments")]
         if self._instance is not None:
             return [("object", "", f"another instance of {self._instance}: each has traces of its own")]
         called = all(tensor is not None for tensor in arguments.tensors)
@@ -77,15 +77,15 @@ def _fact(leaf, value):
     return _Fact("number" if number else "value", leaf.key, (), _cut(text), type(value).__name__)
 
 
-def _paths(structure, path):
-    """A path for each leaf of the structure, in nest's order."""
+def _walk(structure, path):
+    """(path, part) of the structure, and of each list, tuple, dict and leaf in it, in nest's order."""
+    yield path, structure
     if not nest.is_nested(structure):
-        return [path]
-    if isinstance(structure, dict):
-        return [each for key in nest._sorted_keys(structure) for each in _paths(structure[key], f"{path}[{_cut(repr(key))}]")]
+        return
     names = getattr(structure, "_fields", None)
-    return [each for place, child in enumerate(structure)
-            for each in _paths(child, f"{path}.{names[place]}" if names else f"{path}[{place}]")]
+    steps = nest._sorted_keys(structure) if isinstance(structure, dict) else range(len(structure))
+    for step, child in zip(steps, nest._children(structure)):
+        yield from _walk(child, f"{path}.{names[step]}" if names else f"{path}[{_cut(repr(step))}]")
 
 
 def _named(arguments, parameters):
@@ -96,10 +96,13 @@ def _named(arguments, parameters):
 
 
 def _facts_of(arguments, parameters):
-    named = _named(arguments, parameters)
-    paths = [path for name, value in named for path in _paths(value, name)]
-    values = [leaf for _, value in named for leaf in nest.flatten(value)]
-    return {path: _fact(leaf, value) for path, leaf, value in zip(paths, arguments.leaves, values)}
+    """A _Fact for each path in the arguments."""
+    leaves, facts = iter(arguments.leaves), {}
+    for name, argument in _named(arguments, parameters):
+        for path, part in _walk(argument, name):
+            kind = type(part).__name__
+            facts[path] = _Fact("container", kind, (), kind, kind) if nest.is_nested(part) else _fact(next(leaves), part)
+    return facts
 
 
 def _signature_of(name, arguments, parameters):
@@ -122,21 +125,33 @@ def _signature_of(name, arguments, parameters):
 
 
 def _differences(before, now):
-    """(cause, argument, sentence) of each."""
-    found = []
+    """(cause, argument, sentence) of each. Of a list that is another one, not what is inside."""
+    found, others = [], []
+
+    def is_inside(path):
+        return any(path.startswith((other + "[", other + ".")) for other in others)
+
     for path, fact in now.items():
-        if path not in before:
+        known = before.get(path)
+        if is_inside(path) or (known is not None and known.key == fact.key and known.form == fact.form):
+            continue
+        if known is None:
             found.append(("structure", path, f"argument {path} is new: {fact.text}"))
-        elif before[path].key != fact.key:
-            found += [(cause, path, f"argument {path}: {text}") for cause, text in _difference(before[path], fact)]
-    return found + [("structure", path, f"argument {path} is not there: it was {fact.text}")
-                    for path, fact in before.items() if path not in now]
+        else:
+            found += [(cause, path, f"argument {path}: {text}") for cause, text in _difference(known, fact)]
+        if known is None or "container" in (known.form, fact.form):
+            others.append(path)
+    for path, fact in before.items():
+        if path not in now and not is_inside(path):
+            found.append(("structure", path, f"argument {path} is not there: it was {fact.text}"))
+            others.append(path)
+    return found
 
 
 def _difference(before, now):
     """(cause, text) of each thing that differs in one leaf."""
     became = f"{before.text} became {now.text}"
-    if before.form != now.form:
+    if before.form != now.form or now.form == "container":
         return [("structure", became)]
     if now.tensors:
         if len(before.tensors) != len(now.tensors):
