@@ -164,8 +164,9 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
             return job([get](const CancelFlag&, const Jobs::Report&) { return describe_functions(get); });
           },
           [&](const GetGraph& get) {
-            return job(
-                [get](const CancelFlag& cancel, const Jobs::Report&) { return describe_graph(get, &cancel); });
+            return job([get](const CancelFlag& cancel, const Jobs::Report&) {
+              return describe_graph(get, &cancel);
+            });
           },
           [&](const SampleHealth& sample) {
             return job([this, sample](const CancelFlag& cancel, const Jobs::Report& report) {

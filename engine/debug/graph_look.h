@@ -1,5 +1,5 @@
-// Graph functions and their graphs as the protocol's messages. Reads the engine's own data alone, so it answers
-// whatever the program does at the moment.
+// Graph functions and their graphs as the protocol's messages. Reads the engine's own data alone, so it
+// answers whatever the program does at the moment.
 #pragma once
 
 #include "engine/protocol/messages.h"

@@ -38,8 +38,8 @@ bool keeps_order(const std::vector<const graph::Change*>& changes, const Graph& 
   return static_cast<std::size_t>(std::ranges::count_if(changes, stays)) == after.nodes.size();
 }
 
-/// The numbers that the stage's nodes had when they were traced. Behind a pass that makes new nodes, numbers of
-/// their own above those.
+/// The numbers that the stage's nodes had when they were traced. Behind a pass that makes new nodes, numbers
+/// of their own above those.
 Numbers traced_numbers(const graph::Trace& trace, std::size_t stage) {
   Numbers numbers(trace.traced.nodes.size());
   std::iota(numbers.begin(), numbers.end(), 0);

@@ -134,18 +134,18 @@ struct GraphInput {
 };
 
 struct GraphRow {
-  std::uint32_t depth = 0;              ///< in branches and loops; a row's parent is the last one of less depth
-  std::optional<std::int64_t> number;   ///< as it was traced, in every stage; absent: a heading, or "return"
-  std::string name;                     ///< "%3"; an argument's own
-  std::string op;                       ///< "matmul", "constant", "loop"; of a heading "while", "if true"
-  std::vector<GraphInput> inputs;       ///< of "return": the results
-  std::string attributes;               ///< those that are not at their defaults; of a constant its value
-  std::string result;                   ///< "float32 (2, 3)"; of several with commas
-  std::string cell, file;               ///< of its line, as in Record
+  std::uint32_t depth = 0;  ///< in branches and loops; a row's parent is the last one of less depth
+  std::optional<std::int64_t> number;  ///< as it was traced, in every stage; absent: a heading, or "return"
+  std::string name;                    ///< "%3"; an argument's own
+  std::string op;                      ///< "matmul", "constant", "loop"; of a heading "while", "if true"
+  std::vector<GraphInput> inputs;      ///< of "return": the results
+  std::string attributes;              ///< those that are not at their defaults; of a constant its value
+  std::string result;                  ///< "float32 (2, 3)"; of several with commas
+  std::string cell, file;              ///< of its line, as in Record
   std::uint32_t line = 0;
-  std::string scope;                    ///< its name scope
+  std::string scope;  ///< its name scope
   NodeChange change = NodeChange::none;
-  std::string note;                     ///< "folded: was add(%1, %2)"
+  std::string note;  ///< "folded: was add(%1, %2)"
   template <class Visit, class Self = GraphRow>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("depth", &Self::depth), field("number", &Self::number), field("name", &Self::name),

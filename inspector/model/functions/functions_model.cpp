@@ -99,8 +99,8 @@ void FunctionsModel::askForFunctions(std::uint32_t first) {
       functionsChannel);
 }
 
-// A cell that runs again makes its functions anew: the trace that was looked at has gone, and the newest one of
-// the function of that name takes its place.
+// A cell that runs again makes its functions anew: the trace that was looked at has gone, and the newest one
+// of the function of that name takes its place.
 void FunctionsModel::take(std::vector<protocol::GraphFunctionInfo> functions) {
   functions_ = std::move(functions);
   known_ = true;
@@ -157,7 +157,8 @@ void FunctionsModel::askForGraph() {
   }
   comingRows_.clear();
   rowsTotal_ = 0;
-  if (!session_->live()) graphProblem_ = QStringLiteral("The session has ended: this graph was not fetched before.");
+  if (!session_->live())
+    graphProblem_ = QStringLiteral("The session has ended: this graph was not fetched before.");
   if (session_->live()) askForRows(0);
   emit noteChanged();
 }
@@ -167,7 +168,8 @@ void FunctionsModel::askForRows(std::uint32_t first) {
       protocol::GetGraph{trace_, static_cast<std::uint32_t>(stage_), first, rowsAtOnce}, this,
       [this](const protocol::GraphRows& answer) {
         if (answer.trace != trace_ || static_cast<int>(answer.stage) != stage_) return;
-        if (answer.first != comingRows_.size()) return failed({"The session's answer is malformed: rows are missing.", "bad_answer"});
+        if (answer.first != comingRows_.size())
+          return failed({"The session's answer is malformed: rows are missing.", "bad_answer"});
         comingRows_.insert(comingRows_.end(), answer.rows.begin(), answer.rows.end());
         rowsTotal_ = answer.total;
         if (!answer.rows.empty() && comingRows_.size() < answer.total) {
@@ -214,14 +216,15 @@ QString FunctionsModel::emptyText() const {
         "is alive.");
   if (!problem_.isEmpty()) return problem_;
   if (!session_->live())
-    return known_ ? QStringLiteral("The session has ended, and no function was traced in it.")
-                  : QStringLiteral("No session is running. A cell that calls a tf.function has its graph here.");
+    return known_
+               ? QStringLiteral("The session has ended, and no function was traced in it.")
+               : QStringLiteral("No session is running. A cell that calls a tf.function has its graph here.");
+  if (!known_) return QStringLiteral("Asking the session for its functions …");
   if (runEagerly_)
     return QStringLiteral(
         "Functions run eagerly: tf.function calls them as they are, and traces none. "
         "tf.config.run_functions_eagerly(False) in a cell changes that.");
-  return QStringLiteral(
-      "No function was traced yet: the first call of a tf.function makes its graph.");
+  return QStringLiteral("No function was traced yet: the first call of a tf.function makes its graph.");
 }
 
 QString FunctionsModel::graphNote() const {

@@ -23,7 +23,8 @@ QString advice(TraceCause cause) {
     case TraceCause::dtype:
       return QStringLiteral("convert it to one dtype before the call (tf.cast)");
     case TraceCause::number:
-      return QStringLiteral("pass it as a tensor (tf.constant), for each value of a Python number has a trace");
+      return QStringLiteral(
+          "pass it as a tensor (tf.constant), for each value of a Python number has a trace");
     case TraceCause::value:
       return QStringLiteral("each of its values has a trace: keep to few values, or pass a tensor");
     case TraceCause::object:
@@ -73,10 +74,11 @@ QString retraceWarning(const protocol::GraphFunctionInfo& function) {
       most = count.key();
       times = count.value();
     }
-  QString text = QStringLiteral("Traced %1 times, which costs more than it gains.").arg(countText(function.total));
+  QString text =
+      QStringLiteral("Traced %1 times, which costs more than it gains.").arg(countText(function.total));
   if (times == 0) return text;
-  const QString subject =
-      most.second.isEmpty() ? QStringLiteral("Its arguments change") : QStringLiteral("Argument %1 changes").arg(most.second);
+  const QString subject = most.second.isEmpty() ? QStringLiteral("Its arguments change")
+                                                : QStringLiteral("Argument %1 changes").arg(most.second);
   return QStringLiteral("%1 %2: %3.").arg(text, subject, advice(static_cast<TraceCause>(most.first)));
 }
 
@@ -113,8 +115,9 @@ QString rowLine(const protocol::GraphRow& row) {
   if (!row.number)
     text = op == QLatin1String("return") ? QStringLiteral("return %1").arg(inside) : op + QLatin1Char(':');
   else
-    text = QStringLiteral("%1%2(%3)").arg(
-        result.isEmpty() ? QString() : QString::fromStdString(row.name) + QStringLiteral(" = "), op, inside);
+    text = QStringLiteral("%1%2(%3)")
+               .arg(result.isEmpty() ? QString() : QString::fromStdString(row.name) + QStringLiteral(" = "),
+                    op, inside);
   if (!result.isEmpty()) text += QStringLiteral(" : ") + result;
   if (row.line) text += QStringLiteral("  (line %1)").arg(row.line);
   if (!note.isEmpty()) text += QStringLiteral("  [%1]").arg(note);

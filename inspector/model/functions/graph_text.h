@@ -16,8 +16,8 @@ QString reasonText(const protocol::FunctionTrace& trace);
 QString callsText(const protocol::FunctionTrace& trace);
 /// "7 nodes, 12 as traced"
 QString nodesText(const protocol::FunctionTrace& trace);
-/// What to change where a function is traced again and again: by the cause that most of its traces have. Empty
-/// for few traces.
+/// What to change where a function is traced again and again: by the cause that most of its traces have.
+/// Empty for few traces.
 QString retraceWarning(const protocol::GraphFunctionInfo& function);
 
 /// "After constant folding: 3 folded"; of the first one "As traced".
@@ -26,8 +26,8 @@ QString stageText(const protocol::GraphStage& stage, bool first);
 QString inputsText(const protocol::GraphRow& row);
 /// Whether a pass took the node out of the graph.
 bool isGone(const protocol::GraphRow& row);
-/// A node a line, indented by depth: "%3 = matmul(%1, x, transpose_b=True) : float32 (2, 3)"; what is not in the
-/// graph any longer begins with "# ".
+/// A node a line, indented by depth: "%3 = matmul(%1, x, transpose_b=True) : float32 (2, 3)"; what is not in
+/// the graph any longer begins with "# ".
 QString rowLine(const protocol::GraphRow& row);
 QString graphAsText(const std::vector<protocol::GraphRow>& rows, const QString& signature);
 

@@ -128,7 +128,8 @@ QModelIndex GraphTree::inputNode(const QModelIndex& index, int input) const {
   const int above = parents_[static_cast<std::size_t>(place(index))];
   // Before it, in the same graph.
   for (int at = place(index) - 1; at > above; --at)
-    if (parents_[static_cast<std::size_t>(at)] == above && rows_[static_cast<std::size_t>(at)].number == number)
+    if (parents_[static_cast<std::size_t>(at)] == above &&
+        rows_[static_cast<std::size_t>(at)].number == number)
       return indexOf(at);
   return {};
 }
@@ -154,11 +155,13 @@ QVariant GraphTree::data(const QModelIndex& index, int role) const {
       return textOf(*here, index.column());
     case Qt::ToolTipRole:
       return plainTip(rowLine(*here).trimmed() +
-                      (here->scope.empty() ? QString()
-                                           : QStringLiteral("\nscope %1").arg(QString::fromStdString(here->scope))));
+                      (here->scope.empty()
+                           ? QString()
+                           : QStringLiteral("\nscope %1").arg(QString::fromStdString(here->scope))));
     case Qt::AccessibleTextRole: {
       const QString text = textOf(*here, index.column());
-      return isGone(*here) && index.column() == Node ? text + QStringLiteral(", not in the graph any longer") : text;
+      return isGone(*here) && index.column() == Node ? text + QStringLiteral(", not in the graph any longer")
+                                                     : text;
     }
     case GoneRole:
       return isGone(*here);
@@ -173,7 +176,8 @@ QVariant GraphTree::data(const QModelIndex& index, int role) const {
 
 QVariant GraphTree::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  static const char* const titles[] = {"Node", "Op", "Inputs", "Attributes", "Result", "Where", "By the pass"};
+  static const char* const titles[] = {"Node",   "Op",    "Inputs",     "Attributes",
+                                       "Result", "Where", "By the pass"};
   return QString::fromLatin1(titles[section]);
 }
 

@@ -1,5 +1,5 @@
-// A graph's rows as a tree: nodes of branches and loops below theirs. With a filter, only what every word of it
-// is in, and what leads there.
+// A graph's rows as a tree: nodes of branches and loops below theirs. With a filter, only what every word of
+// it is in, and what leads there.
 #pragma once
 
 #include <QAbstractItemModel>

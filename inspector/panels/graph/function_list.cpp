@@ -77,8 +77,9 @@ void FunctionList::addTraces(QTreeWidgetItem* above, const protocol::GraphFuncti
     if (trace.after)
       made += (made.isEmpty() ? QStringLiteral("after op %1") : QStringLiteral(", after op %1"))
                   .arg(countText(*trace.after));
-    const QString tip = QStringLiteral("%1\n%2\n%3; %4\nEnter or a double click goes to the line that called it.")
-                            .arg(signature, reason, callsText(trace), nodesText(trace));
+    const QString tip =
+        QStringLiteral("%1\n%2\n%3; %4\nEnter or a double click goes to the line that called it.")
+            .arg(signature, reason, callsText(trace), nodesText(trace));
     set(item, Signature, signature, tip);
     set(item, Reason, reason, tip);
     set(item, Calls, callsText(trace), tip);
@@ -105,7 +106,9 @@ void FunctionList::fill() {
     const QString tip = QStringLiteral("%1\nEnter or a double click goes to its first line.")
                             .arg(QString::fromStdString(one.name));
     set(item, Signature, QString::fromStdString(one.name), tip);
-    set(item, Reason, one.total == 1 ? QStringLiteral("1 trace") : QStringLiteral("%1 traces").arg(countText(one.total)), tip);
+    set(item, Reason,
+        one.total == 1 ? QStringLiteral("1 trace") : QStringLiteral("%1 traces").arg(countText(one.total)),
+        tip);
     set(item, Made, place, tip);
     QFont letters = font();
     letters.setBold(true);

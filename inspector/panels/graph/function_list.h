@@ -14,8 +14,8 @@ class FunctionList : public QTreeWidget {
   enum Column { Signature, Reason, Calls, Nodes, Made, ColumnCount };
 
   /// `placeText`: how a line is written, by its cell, file and number, and a record that ran there (0: none).
-  using PlaceText = std::function<QString(const std::string& cell, const std::string& file, std::uint32_t line,
-                                          RecordNumber record)>;
+  using PlaceText = std::function<QString(const std::string& cell, const std::string& file,
+                                          std::uint32_t line, RecordNumber record)>;
   FunctionList(FunctionsModel* model, PlaceText placeText, QWidget* parent = nullptr);
 
   /// The line of a trace's call, or of the function; line 0: the current row has none.

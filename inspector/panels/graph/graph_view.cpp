@@ -60,7 +60,8 @@ struct GraphView::Private {
   QWidget* makeGraph();
   void connectAll();
   // ---- what is shown
-  QString place(const std::string& cell, const std::string& file, std::uint32_t line, RecordNumber record) const;
+  QString place(const std::string& cell, const std::string& file, std::uint32_t line,
+                RecordNumber record) const;
   void showPage();
   void showGraph();
   void showStages();
@@ -84,7 +85,8 @@ void GraphView::Private::makeActions() {
                          QStringLiteral("Go to the node of the first input; pressed again, of the next one"));
   reader = addKeyedAction(view, QStringLiteral("Go to a reader"), {Qt::Key_R},
                           QStringLiteral("Go to the first node that reads this one's result"));
-  find = addKeyedAction(view, QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Type a filter"));
+  find =
+      addKeyedAction(view, QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Type a filter"));
   copy = addKeyedAction(view, QStringLiteral("Copy the graph"), {QKeySequence::Copy},
                         QStringLiteral("The graph as text, a node a line"));
   guide = addKeyedAction(view, QStringLiteral("About graph functions"), {Qt::Key_H},
@@ -121,14 +123,16 @@ QWidget* GraphView::Private::makeGraph() {
   stages = new QComboBox(page);
   stages->setObjectName(QStringLiteral("graphStages"));
   stages->setAccessibleName(QStringLiteral("The graph before or after a pass"));
-  stages->setToolTip(QStringLiteral("The graph as it was traced, or after each pass; the last one runs (N, P)"));
+  stages->setToolTip(
+      QStringLiteral("The graph as it was traced, or after each pass; the last one runs (N, P)"));
   stages->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   bar->addWidget(stages);
   filter = new QLineEdit(page);
   filter->setObjectName(QStringLiteral("graphFilter"));
   filter->setClearButtonEnabled(true);
   filter->setPlaceholderText(QStringLiteral("Filter by op, input, shape, line"));
-  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) + clear_button_room);
+  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) +
+                          clear_button_room);
   filter->setAccessibleName(QStringLiteral("Filter of the nodes"));
   filter->setToolTip(QStringLiteral(
       "Only nodes in whose name, op, inputs, attributes, result, line or scope every word occurs, and what "
@@ -165,7 +169,8 @@ void GraphView::Private::connectAll() {
   QObject::connect(nodes, &QTreeView::doubleClicked, view, [this](const QModelIndex& index) {
     if (nodes->inputAt(nodes->viewport()->mapFromGlobal(QCursor::pos())) < 0) goToLine(index, true);
   });
-  for (QAbstractItemView* list : {static_cast<QAbstractItemView*>(functions), static_cast<QAbstractItemView*>(nodes)}) {
+  for (QAbstractItemView* list :
+       {static_cast<QAbstractItemView*>(functions), static_cast<QAbstractItemView*>(nodes)}) {
     list->addAction(line);
     list->setContextMenuPolicy(Qt::ActionsContextMenu);
   }
@@ -173,7 +178,8 @@ void GraphView::Private::connectAll() {
   nodes->addActions({input, reader, copy, next, previous});
   QObject::connect(line, &QAction::triggered, view, [this] {
     if (!functions->hasFocus()) return goToLine(nodes->currentIndex(), true);
-    if (const auto wanted = functions->currentLine(); wanted.line) emit view->lineWanted(wanted.cell, wanted.line, true);
+    if (const auto wanted = functions->currentLine(); wanted.line)
+      emit view->lineWanted(wanted.cell, wanted.line, true);
   });
   QObject::connect(next, &QAction::triggered, view, [this] { step(1); });
   QObject::connect(previous, &QAction::triggered, view, [this] { step(-1); });
@@ -249,7 +255,8 @@ void GraphView::Private::showNotes() {
   QString text = model->graphNote();
   if (text.isEmpty() && tree->filtered())
     text = QStringLiteral("%1 of %2 nodes")
-               .arg(countText(static_cast<quint64>(tree->matches())), countText(static_cast<quint64>(tree->nodes())));
+               .arg(countText(static_cast<quint64>(tree->matches())),
+                    countText(static_cast<quint64>(tree->nodes())));
   showNote(graphNote, text);
 }
 

@@ -15,8 +15,8 @@ namespace tapedeck::inspector {
 class FunctionList;
 class NodeOutline;
 
-/// Keys, with the focus in it: Enter goes to the row's line, N and P to the next and the previous pass, I to a
-/// node's inputs, R to what reads it, Ctrl+F to the filter, Ctrl+C copies the graph as text.
+/// Keys, with the focus in it: Enter goes to the row's line, N and P to the next and the previous pass, I to
+/// a node's inputs, R to what reads it, Ctrl+F to the filter, Ctrl+C copies the graph as text.
 class GraphView : public SessionPanel {
   Q_OBJECT
  public:

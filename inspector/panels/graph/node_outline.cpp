@@ -49,7 +49,8 @@ void NodeOutline::fit() {
   int rest = viewport()->width();
   for (const int one : letters) rest -= one * letter;
   for (int column = 0; column < GraphTree::ColumnCount; ++column) {
-    const bool grows = column == GraphTree::Inputs || column == GraphTree::Attributes || column == GraphTree::Result;
+    const bool grows =
+        column == GraphTree::Inputs || column == GraphTree::Attributes || column == GraphTree::Result;
     header()->resizeSection(column, letters[column] * letter + (grows ? std::max(0, rest / 4) : 0));
   }
 }
@@ -88,7 +89,8 @@ QPoint NodeOutline::pointOf(const QModelIndex& index, int input) const {
   for (int i = 0; i < input; ++i)
     before += QString::fromStdString(row->inputs[static_cast<std::size_t>(i)].name) + QStringLiteral(", ");
   const QString name = QString::fromStdString(row->inputs[static_cast<std::size_t>(input)].name);
-  return {text.left() + metrics.horizontalAdvance(before) + metrics.horizontalAdvance(name) / 2, text.center().y()};
+  return {text.left() + metrics.horizontalAdvance(before) + metrics.horizontalAdvance(name) / 2,
+          text.center().y()};
 }
 
 void NodeOutline::goTo(const QModelIndex& index) {

@@ -51,8 +51,8 @@ std::string text_of(const protocol::GraphRows& rows) {
   return text;
 }
 
-protocol::GraphRows rows_of(RawClient& client, const Listed& listed, std::uint32_t stage, std::uint32_t first = 0,
-                            std::uint32_t count = 1000) {
+protocol::GraphRows rows_of(RawClient& client, const Listed& listed, std::uint32_t stage,
+                            std::uint32_t first = 0, std::uint32_t count = 1000) {
   return client.ask<protocol::GraphRows>(protocol::GetGraph{listed.trace->id, stage, first, count});
 }
 
@@ -124,20 +124,26 @@ class TestGraphFunctions : public QObject {
     const auto traced = rows_of(client, listed, 0);
     QCOMPARE(traced.stages.size(), 4u);
     QCOMPARE(traced.stages[0].name, std::string("as traced"));
-    QVERIFY2(text_of(traced).find("%3 negative x0 : float64 ()\n%4 negative x0 : float64 ()\n") != std::string::npos,
+    QVERIFY2(text_of(traced).find("%3 negative x0 : float64 ()\n%4 negative x0 : float64 ()\n") !=
+                 std::string::npos,
              text_of(traced).c_str());
     const auto folded = rows_of(client, listed, 1);
-    QVERIFY2(text_of(folded).find("%2 constant {1.0} : float64 () [folded: was exp(%1)]") != std::string::npos,
-             text_of(folded).c_str());
+    QVERIFY2(
+        text_of(folded).find("%2 constant {1.0} : float64 () [folded: was exp(%1)]") != std::string::npos,
+        text_of(folded).c_str());
     const auto merged = rows_of(client, listed, 2);
-    QVERIFY2(text_of(merged).find("%4 negative x0 : float64 () [merged: the same as %3]\n") != std::string::npos,
-             text_of(merged).c_str());
+    QVERIFY2(
+        text_of(merged).find("%4 negative x0 : float64 () [merged: the same as %3]\n") != std::string::npos,
+        text_of(merged).c_str());
     // What stays keeps its number, and reads the node that took the place.
-    QVERIFY2(text_of(merged).find("%6 add %3 %3 : float64 ()\n") != std::string::npos, text_of(merged).c_str());
+    QVERIFY2(text_of(merged).find("%6 add %3 %3 : float64 ()\n") != std::string::npos,
+             text_of(merged).c_str());
     const auto removed = rows_of(client, listed, 3);
-    QVERIFY2(text_of(removed).find("%5 exp x0 : float64 () [removed: nothing reads it]\n") != std::string::npos,
-             text_of(removed).c_str());
-    QVERIFY2(text_of(removed).find("%7 multiply %6 %2 : float64 ()\nreturn %7 : float64 ()\n") != std::string::npos,
+    QVERIFY2(
+        text_of(removed).find("%5 exp x0 : float64 () [removed: nothing reads it]\n") != std::string::npos,
+        text_of(removed).c_str());
+    QVERIFY2(text_of(removed).find("%7 multiply %6 %2 : float64 ()\nreturn %7 : float64 ()\n") !=
+                 std::string::npos,
              text_of(removed).c_str());
     QCOMPARE(removed.stages[1].folded, 2u);
     QCOMPARE(removed.stages[2].merged, 1u);
@@ -156,14 +162,19 @@ class TestGraphFunctions : public QObject {
           testing::called("greater", {x[0], real(1)}), [&] { return Tensors{ops::exp(x[0])}; },
           [&] { return Tensors{ops::negative(x[0])}; })[0];
       return graph::loop(
-          std::array{chosen}, [](Inputs v) { return testing::called("less", {v[0], real(9)}); },
+          std::array{chosen},
+          [](Inputs v) {
+            return testing::called("less", {v[0], real(9)});
+          },
           [](Inputs v) { return Tensors{ops::add(v[0], v[0])}; });
     });
     const std::string text = text_of(rows_of(client, listed, 0));
     const auto at = [&](const std::string& part) { return text.find(part); };
-    QVERIFY2(at(" branch %") != std::string::npos && at("\n  if true\n    captured0 captured : float64 ()\n") != std::string::npos,
+    QVERIFY2(at(" branch %") != std::string::npos &&
+                 at("\n  if true\n    captured0 captured : float64 ()\n") != std::string::npos,
              text.c_str());
-    QVERIFY2(at("exp captured0 : float64 ()\n    return %1 : float64 ()\n  if false\n") != std::string::npos, text.c_str());
+    QVERIFY2(at("exp captured0 : float64 ()\n    return %1 : float64 ()\n  if false\n") != std::string::npos,
+             text.c_str());
     QVERIFY2(at(" loop %") < at("\n  while\n") && at("\n  while\n") < at("\n  do\n"), text.c_str());
   }
 
@@ -187,7 +198,8 @@ class TestGraphFunctions : public QObject {
       pages += text_of(page);
     }
     QCOMPARE(total, static_cast<std::uint32_t>(length + 2));  // the argument and "return"
-    QVERIFY(pages.ends_with("%2999 negative %2998 : float64 ()\n%3000 negative %2999 : float64 ()\nreturn %3000 : float64 ()\n"));
+    QVERIFY(pages.ends_with(
+        "%2999 negative %2998 : float64 ()\n%3000 negative %2999 : float64 ()\nreturn %3000 : float64 ()\n"));
     QCOMPARE(rows_of(client, listed, 3, total + 5).rows.size(), 0u);
     QCOMPARE(client.ask<protocol::Failure>(protocol::GetGraph{listed.trace->id, 0, 0, 2001}).reason,
              std::string("get_graph: 2001 rows were asked for, the most is 2000"));
