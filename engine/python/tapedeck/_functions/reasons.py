@@ -9,8 +9,9 @@ _COMPARED = 100  # of the newest traces, with which a new one is compared
 _LETTERS = 60  # of a value
 _SIGNATURE_LETTERS = 300
 
-# One leaf of the arguments, or a list, tuple or dict of them. form: "tensor", "number", "value", "object", "variable", "container" or another
-# kind of leaf; key: equal for what may share a trace; tensors: (dtype, shape) of each, as text; text: as a signature has it.
+# One leaf of the arguments, or a list, tuple or dict of them. form: "tensor", "number", "value", "object", "variable", "container" or
+# another kind of leaf; key: equal for what may share a trace; tensors: (dtype, shape) of each, as text; text: as a signature has it; kind:
+# the name of its class.
 _Fact = collections.namedtuple("_Fact", "form key tensors text kind")
 
 
@@ -61,20 +62,20 @@ def _shape_text(shape):
 
 
 def _fact(leaf, value):
+    kind = type(value).__name__
     head = leaf.key[0] if isinstance(leaf.key, tuple) and leaf.key else leaf.key
     if leaf.specs:
         tensors = tuple((spec.dtype.name, _shape_text(spec.shape)) for spec in leaf.specs)
         text = ", ".join(f"{dtype} {shape}" for dtype, shape in tensors)
-        return _Fact(str(head), leaf.key, tensors, text if head == "tensor" else f"<{type(value).__name__} of {text}>", type(value).__name__)
+        return _Fact(str(head), leaf.key, tensors, text if head == "tensor" else f"<{kind} of {text}>", kind)
     if head in ("object", "variable"):
-        text = _cut(repr(leaf.in_signature()))
-        return _Fact(head, leaf.key, (), text, type(value).__name__)
+        return _Fact(head, leaf.key, (), _cut(repr(leaf.in_signature())), kind)
     try:
         text = repr(value)
     except Exception:  # of a class that the user derived from a number's, say
-        text = f"<{type(value).__name__}>"
+        text = f"<{kind}>"
     number = isinstance(value, numbers.Number) and not isinstance(value, bool)
-    return _Fact("number" if number else "value", leaf.key, (), _cut(text), type(value).__name__)
+    return _Fact("number" if number else "value", leaf.key, (), _cut(text), kind)
 
 
 def _walk(structure, path):
