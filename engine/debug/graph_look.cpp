@@ -14,7 +14,7 @@ using graph::ChangeKind;
 using graph::FunctionEntry;
 using graph::Trace;
 
-constexpr std::uint32_t most_functions = 200, most_rows = 2000;
+constexpr std::uint32_t most_functions = 200, most_graph_rows = 2000;
 constexpr std::size_t most_traces = 100;  // of one function
 
 void check_count(const char* request, std::uint32_t count, std::uint32_t most, const char* what) {
@@ -88,7 +88,7 @@ protocol::GraphFunctions describe_functions(const protocol::GetGraphFunctions& r
 }
 
 protocol::Reply describe_graph(const protocol::GetGraph& request, const CancelFlag* cancel) {
-  check_count("get_graph", request.count, most_rows, "rows");
+  check_count("get_graph", request.count, most_graph_rows, "rows");
   const auto trace = graph::find_trace(request.trace);
   if (!trace)
     return protocol::Failure{"Trace " + std::to_string(request.trace) +

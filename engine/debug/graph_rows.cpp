@@ -77,18 +77,18 @@ struct Named {
   }
 };
 
-std::string cut(std::string text) {
+std::string cut_off(std::string text) {
   if (text.size() <= shown_letters) return text;
   std::size_t end = shown_letters;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end) + "…";
 }
 
-void add(std::string& list, const std::string& text) {
+void append_to(std::string& list, const std::string& text) {
   list += (list.empty() ? "" : ", ") + text;
 }
 
-std::string op_of(const Graph& graph, const Node& node, std::size_t place) {
+std::string op_text(const Graph& graph, const Node& node, std::size_t place) {
   switch (node.kind) {
     case NodeKind::parameter:
       return place < graph.arguments ? "argument" : "captured";
@@ -123,28 +123,28 @@ std::string op_of(const Graph& graph, const Node& node, std::size_t place) {
 std::string constant_text(const Tensor& constant) {
   if (constant.is_symbolic() || !constant.on_cpu() || element_count(constant.shape()) > shown_elements)
     return {};
-  return cut(preview(constant));
+  return cut_off(preview(constant));
 }
 
 std::string attributes_of(const Named& in, const Node& node) {
   std::string text;
   for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
     if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
-      add(text, spec.name + "=" + cut(to_string(node.attributes[i])));
+      append_to(text, spec.name + "=" + cut_off(to_string(node.attributes[i])));
   if (node.kind == NodeKind::constant) text = constant_text(node.constant);
-  if (node.variable) add(text, node.variable->name());
-  if (node.host) add(text, node.host->name);
-  if (node.own_gradient) add(text, "of " + node.own_gradient->name);
-  if (node.tape) add(text, "tape " + std::to_string(node.tape->tape));
-  if (node.draw_of >= 0) add(text, "draws as " + in.name(node.draw_of));
-  if (node.device) add(text, "on " + to_string(*node.device));
+  if (node.variable) append_to(text, node.variable->name());
+  if (node.host) append_to(text, node.host->name);
+  if (node.own_gradient) append_to(text, "of " + node.own_gradient->name);
+  if (node.tape) append_to(text, "tape " + std::to_string(node.tape->tape));
+  if (node.draw_of >= 0) append_to(text, "draws as " + in.name(node.draw_of));
+  if (node.device) append_to(text, "on " + to_string(*node.device));
   return text;
 }
 
 std::string result_of(const Node& node) {
   std::string text;
   for (const TensorSpec& spec : node.results)
-    add(text, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
+    append_to(text, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
   return text;
 }
 
@@ -231,7 +231,7 @@ class Writer {
     for (const Value value : in.graph.results) {
       row.inputs.push_back({in.name(value), in.number(value.node)});
       const TensorSpec& spec = in.graph.spec(value);
-      add(row.result, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
+      append_to(row.result, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
     }
     answer_.rows.push_back(std::move(row));
   }
@@ -242,7 +242,7 @@ class Writer {
     row.depth = depth;
     row.number = in.number(static_cast<std::int32_t>(place));
     row.name = in.name(static_cast<std::int32_t>(place));
-    row.op = op_of(in.graph, node, place);
+    row.op = op_text(in.graph, node, place);
     for (const Value input : node.inputs) row.inputs.push_back({in.name(input), in.number(input.node)});
     row.attributes = attributes_of(in, node);
     row.result = result_of(node);
@@ -259,11 +259,11 @@ class Writer {
     switch (change.kind) {
       case ChangeKind::folded: {
         std::string inputs;
-        for (const Value input : was.inputs) add(inputs, before.name(input));
+        for (const Value input : was.inputs) append_to(inputs, before.name(input));
         if (const std::string attributes = attributes_of(before, was); !attributes.empty())
-          add(inputs, attributes);
+          append_to(inputs, attributes);
         row.change = NodeChange::folded;
-        row.note = "folded: was " + op_of(before.graph, was, static_cast<std::size_t>(change.node)) + "(" +
+        row.note = "folded: was " + op_text(before.graph, was, static_cast<std::size_t>(change.node)) + "(" +
                    inputs + ")";
         break;
       }

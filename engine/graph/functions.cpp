@@ -11,13 +11,13 @@ std::uint64_t next_id() {
 }
 
 /// Entries go when the host language collects them, on any thread.
-struct Registry {
+struct FunctionRegistry {
   std::mutex mutex;
   std::vector<std::weak_ptr<FunctionEntry>> entries;
 };
 
-Registry& registry() {
-  static auto* one = new Registry;  // functions may outlive the program's statics
+FunctionRegistry& function_registry() {
+  static auto* one = new FunctionRegistry;  // functions may outlive the program's statics
   return *one;
 }
 
@@ -46,16 +46,16 @@ std::vector<FunctionEntry::Made> FunctionEntry::traces() const {
 
 std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_t location) {
   auto entry = std::make_shared<FunctionEntry>(std::move(name), location);
-  const std::lock_guard lock(registry().mutex);
-  std::erase_if(registry().entries, [](const auto& known) { return known.expired(); });
-  registry().entries.push_back(entry);
+  const std::lock_guard lock(function_registry().mutex);
+  std::erase_if(function_registry().entries, [](const auto& known) { return known.expired(); });
+  function_registry().entries.push_back(entry);
   return entry;
 }
 
 std::vector<std::shared_ptr<FunctionEntry>> traced_functions() {
-  const std::lock_guard lock(registry().mutex);
+  const std::lock_guard lock(function_registry().mutex);
   std::vector<std::shared_ptr<FunctionEntry>> alive;
-  for (const auto& known : registry().entries)
+  for (const auto& known : function_registry().entries)
     if (auto entry = known.lock()) alive.push_back(std::move(entry));
   return alive;
 }

@@ -133,7 +133,8 @@ class TestFunctionsModel : public QObject {
   void manyFunctionsComeByPage() {
     model_->setShown(true);
     std::vector<protocol::GraphFunctionInfo> some;
-    for (quint64 i = 1; i <= 100; ++i) some.push_back(functionOf("f" + std::to_string(i), {traceOf(i, {first_call})}));
+    for (quint64 i = 1; i <= 100; ++i)
+      some.push_back(functionOf("f" + std::to_string(i), {traceOf(i, {first_call})}));
     auto page = listOf(some);
     page.total = 150;
     answer<protocol::GetGraphFunctions>(page);
@@ -150,7 +151,8 @@ class TestFunctionsModel : public QObject {
 
   void aGraphComesInPiecesAndTheOldOneStaysUntilAllAreHere() {
     model_->setShown(true);
-    answer<protocol::GetGraphFunctions>(listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
+    answer<protocol::GetGraphFunctions>(
+        listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
     QCOMPARE(model_->trace(), 2u);  // the newest
     QCOMPARE(model_->graphNote(), QString("Fetching the graph …"));
     answer<protocol::GetGraph>(pageOf(2, 0, 1000, 1500));
@@ -188,7 +190,8 @@ class TestFunctionsModel : public QObject {
 
   void aSessionThatEndedIsShownAsOfThen() {
     model_->setShown(true);
-    answer<protocol::GetGraphFunctions>(listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
+    answer<protocol::GetGraphFunctions>(
+        listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
     answer<protocol::GetGraph>(pageOf(2, 0, 3, 3));
     source_.setUp(false);
     QTRY_VERIFY(!session_.live());
@@ -217,8 +220,9 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(retraceWarning(functionOf("f", traces)), QString());
     traces.push_back(traceOf(5, {{number, "k", "…"}}));
     const QString warning = retraceWarning(functionOf("f", traces));
-    QVERIFY2(warning.startsWith("Traced 5 times") && warning.contains("Argument x changes: give input_signature"),
-             qPrintable(warning));
+    QVERIFY2(
+        warning.startsWith("Traced 5 times") && warning.contains("Argument x changes: give input_signature"),
+        qPrintable(warning));
     QCOMPARE(reasonText(traceOf(1, {{shape, "x", "a"}, {number, "k", "b"}})), QString("a; b"));
     protocol::FunctionTrace trace = traceOf(1, {});
     trace.inlined = 2;
@@ -237,9 +241,9 @@ class TestFunctionsModel : public QObject {
     gone.note = "merged: the same as %1";
     auto last = heading("return", 0);
     last.inputs = {{"%2", 2}};
-    tree.setRows({nodeRow(0, "argument", {}), nodeRow(1, "square", {0}), nodeRow(2, "loop", {0, 1}), heading("while", 1),
-                  nodeRow(0, "less", {}, 2), heading("do", 1), nodeRow(0, "argument", {}, 2), nodeRow(1, "exp", {0}, 2),
-                  gone, last});
+    tree.setRows({nodeRow(0, "argument", {}), nodeRow(1, "square", {0}), nodeRow(2, "loop", {0, 1}),
+                  heading("while", 1), nodeRow(0, "less", {}, 2), heading("do", 1),
+                  nodeRow(0, "argument", {}, 2), nodeRow(1, "exp", {0}, 2), gone, last});
     QCOMPARE(tree.rowCount(), 5);
     QCOMPARE(tree.nodes(), 7);
     const QModelIndex loop = tree.index(2, 0), body = tree.index(1, 0, loop);
@@ -265,9 +269,10 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(tree.rowCount(), 0);
     tree.setFilter({});
     QCOMPARE(tree.rowCount(), 5);
-    QCOMPARE(graphAsText({nodeRow(1, "square", {0}), gone, last}, "f(x)"),
-             QString("f(x)\n%1 = square(%0) : float32 ()\n# %4 = square(%0) : float32 ()  [merged: the same as "
-                     "%1]\nreturn %2\n"));
+    QCOMPARE(
+        graphAsText({nodeRow(1, "square", {0}), gone, last}, "f(x)"),
+        QString("f(x)\n%1 = square(%0) : float32 ()\n# %4 = square(%0) : float32 ()  [merged: the same as "
+                "%1]\nreturn %2\n"));
   }
 };
 

@@ -10,8 +10,8 @@ namespace {
 
 const QString functionsChannel = QStringLiteral("functions/list");
 const QString graphChannel = QStringLiteral("functions/graph");
-constexpr int refreshMs = 300;
-constexpr std::uint32_t functionsAtOnce = 100, rowsAtOnce = 1000;
+constexpr int functionsRefreshMs = 300;
+constexpr std::uint32_t functionsAtOnce = 100, graphRowsAtOnce = 1000;
 constexpr std::size_t mostFunctions = 1000;
 
 const QString sessionEnded = QStringLiteral("The session has ended; this is as of then.");
@@ -20,7 +20,7 @@ const QString sessionEnded = QStringLiteral("The session has ended; this is as o
 
 FunctionsModel::FunctionsModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
   soon_.setSingleShot(true);
-  soon_.setInterval(refreshMs);
+  soon_.setInterval(functionsRefreshMs);
   connect(&soon_, &QTimer::timeout, this, &FunctionsModel::refresh);
   connect(session, &Session::statusChanged, this, [this] {
     stale_ = true;
@@ -99,9 +99,24 @@ void FunctionsModel::askForFunctions(std::uint32_t first) {
       functionsChannel);
 }
 
+namespace {
+
+/// Another number where the list shows something else: views make their rows anew then.
+std::size_t fingerprint(const std::vector<protocol::GraphFunctionInfo>& functions) {
+  std::size_t seed = functions.size();
+  for (const auto& function : functions) {
+    seed = qHashMulti(seed, function.id, function.total);
+    for (const auto& trace : function.traces) seed = qHashMulti(seed, trace.id, trace.calls, trace.inlined);
+  }
+  return seed;
+}
+
+}  // namespace
+
 // A cell that runs again makes its functions anew: the trace that was looked at has gone, and the newest one
 // of the function of that name takes its place.
 void FunctionsModel::take(std::vector<protocol::GraphFunctionInfo> functions) {
+  const bool same = known_ && fingerprint(functions) == fingerprint(functions_);
   functions_ = std::move(functions);
   known_ = true;
   quint64 chosen = 0;
@@ -115,7 +130,7 @@ void FunctionsModel::take(std::vector<protocol::GraphFunctionInfo> functions) {
     chosen = chosen ? chosen : newest;
   }
   if (chosen) choose(chosen);
-  emit functionsChanged();
+  if (!same) emit functionsChanged();
   emit noteChanged();
 }
 
@@ -165,7 +180,7 @@ void FunctionsModel::askForGraph() {
 
 void FunctionsModel::askForRows(std::uint32_t first) {
   session_->request<protocol::GraphRows>(
-      protocol::GetGraph{trace_, static_cast<std::uint32_t>(stage_), first, rowsAtOnce}, this,
+      protocol::GetGraph{trace_, static_cast<std::uint32_t>(stage_), first, graphRowsAtOnce}, this,
       [this](const protocol::GraphRows& answer) {
         if (answer.trace != trace_ || static_cast<int>(answer.stage) != stage_) return;
         if (answer.first != comingRows_.size())

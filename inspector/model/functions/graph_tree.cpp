@@ -14,6 +14,7 @@ GraphTree::GraphTree(QObject* parent) : QAbstractItemModel(parent) {}
 void GraphTree::setRows(std::vector<GraphRow> rows) {
   beginResetModel();
   rows_ = std::move(rows);
+  searched_.clear();
   build();
   endResetModel();
 }
@@ -49,12 +50,17 @@ QString GraphTree::textOf(const GraphRow& row, int column) const {
   }
 }
 
-bool GraphTree::fits(const GraphRow& row) const {
-  return std::all_of(words_.begin(), words_.end(), [&](const QString& word) {
+/// Once for a graph: the words change with every letter that is typed.
+void GraphTree::writeSearched() {
+  if (searched_.size() == static_cast<qsizetype>(rows_.size())) return;
+  searched_.reserve(static_cast<qsizetype>(rows_.size()));
+  for (const GraphRow& row : rows_) {
+    QStringList parts{QString::fromStdString(row.scope)};
+    if (row.line) parts << QStringLiteral("line %1").arg(row.line);
     for (int column = 0; column < ColumnCount; ++column)
-      if (textOf(row, column).contains(word, Qt::CaseInsensitive)) return true;
-    return QString::fromStdString(row.scope).contains(word, Qt::CaseInsensitive);
-  });
+      if (column != Place) parts << textOf(row, column);
+    searched_ << parts.join(QLatin1Char('\n'));
+  }
 }
 
 void GraphTree::build() {
@@ -66,6 +72,12 @@ void GraphTree::build() {
   nodes_ = matches_ = 0;
   std::vector<int> around;  // the last row of each depth
   std::vector<bool> shown(count, false);
+  if (!words_.isEmpty()) writeSearched();
+  const auto fits = [&](std::size_t row) {
+    const QString& text = searched_[static_cast<qsizetype>(row)];
+    return std::ranges::all_of(words_,
+                               [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
+  };
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t depth = std::min<std::size_t>(rows_[i].depth, around.size());
     around.resize(depth);
@@ -73,7 +85,7 @@ void GraphTree::build() {
     around.push_back(static_cast<int>(i));
     const bool isNode = rows_[i].number.has_value();
     nodes_ += isNode;
-    if (!words_.isEmpty() && (!isNode || !fits(rows_[i]))) continue;
+    if (!words_.isEmpty() && (!isNode || !fits(i))) continue;
     matches_ += isNode;
     for (int at = static_cast<int>(i); at >= 0 && !shown[static_cast<std::size_t>(at)];
          at = parents_[static_cast<std::size_t>(at)])

@@ -43,7 +43,7 @@ class GraphTree : public QAbstractItemModel {
 
  private:
   void build();
-  bool fits(const protocol::GraphRow& row) const;
+  void writeSearched();
   int place(const QModelIndex& index) const { return static_cast<int>(index.internalId()); }
   QModelIndex indexOf(int place, int column = 0) const;
   const std::vector<int>& childrenOf(int place) const;
@@ -54,6 +54,7 @@ class GraphTree : public QAbstractItemModel {
   std::vector<std::vector<int>> children_;  ///< shown ones, by row
   std::vector<int> top_;                    ///< shown ones that have no parent
   QStringList words_;
+  QStringList searched_;  ///< of each row, what words are looked for in; empty: not written yet
   int nodes_ = 0, matches_ = 0;
   std::function<QString(const protocol::GraphRow&)> placeText_;
 };

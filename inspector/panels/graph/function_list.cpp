@@ -15,6 +15,8 @@ namespace tapedeck::inspector {
 
 namespace {
 
+constexpr std::size_t most_rows = 2000;  ///< of traces: made anew with each change
+
 enum FunctionRole { traceRole = Qt::UserRole, functionRole, cellRole, lineRole };
 
 void setLine(QTreeWidgetItem* item, const std::string& cell, const std::string& file, std::uint32_t line) {
@@ -66,10 +68,14 @@ void FunctionList::addTraces(QTreeWidgetItem* above, const protocol::GraphFuncti
     setLine(item, function.cell, function.file, function.line);
     item->setFirstColumnSpanned(true);
   }
-  if (function.total > function.traces.size())
-    above->setText(Reason, QStringLiteral("%1 traces, the newest %2 listed")
-                               .arg(countText(function.total), countText(function.traces.size())));
-  for (const auto& trace : function.traces) {
+  const std::size_t most = std::max<std::size_t>(1, most_rows / model_->functions().size());
+  const std::size_t listed = std::min(most, function.traces.size());
+  if (function.total > listed)
+    set(above, Reason,
+        QStringLiteral("%1 traces, the newest %2 listed").arg(countText(function.total), countText(listed)),
+        QString::fromStdString(function.name));
+  for (std::size_t i = function.traces.size() - listed; i < function.traces.size(); ++i) {
+    const protocol::FunctionTrace& trace = function.traces[i];
     auto* item = new QTreeWidgetItem(above);
     const QString signature = QString::fromStdString(trace.signature), reason = reasonText(trace);
     const RecordNumber next = trace.after.value_or(0) + 1;

@@ -1,11 +1,10 @@
-// Graph, in a real window with a real session process: a function with an if and a loop, its traces and why they
-// were made, its graph before and after each pass, and what leads to its lines.
-#include <csignal>
-
+// Graph, in a real window with a real session process: a function with an if and a loop, its traces and why
+// they were made, its graph before and after each pass, and what leads to its lines.
 #include <QClipboard>
 #include <QComboBox>
 #include <QLineEdit>
 #include <QSignalSpy>
+#include <csignal>
 
 #include "app/shell/guide/guide_window.h"
 #include "app/shell/panels/workspaces.h"
@@ -22,7 +21,7 @@ using inspector::GraphTree;
 
 namespace {
 
-const char* const settle =
+const char* const settle_cell =
     "import tapedeck as tf\n"
     "tf.config.run_functions_eagerly(False)\n"
     "@tf.function\n"
@@ -40,7 +39,7 @@ const char* const settle =
     "settle(tf.constant([5., 5.]))";
 constexpr int functionLine = 3, ifLine = 8, whileLine = 10, bodyLine = 11, secondTraceLine = 15;
 
-const char* const power =
+const char* const power_cell =
     "import tapedeck as tf\n"
     "tf.config.run_functions_eagerly(False)\n"
     "@tf.function\n"
@@ -93,7 +92,9 @@ class TestGraphPanel : public QObject, SampleWindow {
       if (QString::fromStdString(tree()->row(one)->op) == op) return one;
     return {};
   }
-  QString cellOf(const QModelIndex& index, int column) const { return index.siblingAtColumn(column).data().toString(); }
+  QString cellOf(const QModelIndex& index, int column) const {
+    return index.siblingAtColumn(column).data().toString();
+  }
   QString text() const { return inspector::graphAsText(tree()->rows(), {}); }
   std::pair<QString, int> line(int number, int cell = 0) const { return {document().cell(cell).id, number}; }
   void clickOn(const QModelIndex& index) {
@@ -116,7 +117,7 @@ class TestGraphPanel : public QObject, SampleWindow {
   }
 
   void functionsTracesAndReasonsAreListed() {
-    run({settle});
+    run({settle_cell});
     showFunctions(1);
     QCOMPARE(function()->text(inspector::FunctionList::Signature), QString("settle"));
     QCOMPARE(function()->childCount(), 2);
@@ -127,7 +128,8 @@ class TestGraphPanel : public QObject, SampleWindow {
     QCOMPARE(column(0, List::Calls), QString("ran 2 times"));
     QCOMPARE(column(1, List::Reason), QString("argument x: shape (3,) became (2,)"));
     QCOMPARE(column(1, List::Calls), QString("ran 1 time"));
-    QVERIFY2(column(1, List::Made).startsWith("cell [1] line 15, after op "), qPrintable(column(1, List::Made)));
+    QVERIFY2(column(1, List::Made).startsWith("cell [1] line 15, after op "),
+             qPrintable(column(1, List::Made)));
     QVERIFY2(column(1, List::Nodes).contains(" nodes, "), qPrintable(column(1, List::Nodes)));
     // The newest one is shown first; a click on the other one shows that.
     QVERIFY2(text().contains("float32 (2,)"), qPrintable(text()));
@@ -147,7 +149,7 @@ class TestGraphPanel : public QObject, SampleWindow {
   }
 
   void nodesLeadToTheirLinesAndInputs() {
-    run({settle});
+    run({settle_cell});
     showFunctions(1);
     clickOn(nodeOf("branch"));
     QTRY_COMPARE(window_->notebook()->currentLine(), line(ifLine));
@@ -187,7 +189,7 @@ class TestGraphPanel : public QObject, SampleWindow {
   }
 
   void eachPassShowsWhatItChanged() {
-    run({settle});
+    run({settle_cell});
     showFunctions(1);
     QCOMPARE(graph()->stages()->currentText(), QString("As traced"));
     QCOMPARE(graph()->stages()->count(), graph()->model()->stages().size());
@@ -199,9 +201,11 @@ class TestGraphPanel : public QObject, SampleWindow {
     };
     next("constant folding");
     QCOMPARE(graph()->stages()->currentText(), QString("After constant folding: 1 folded"));
-    QVERIFY2(text().contains("constant(0.5) : float32 ()  (line 5)  [folded: was sqrt(%1)]"), qPrintable(text()));
+    QVERIFY2(text().contains("constant(0.5) : float32 ()  (line 5)  [folded: was sqrt(%1)]"),
+             qPrintable(text()));
     next("common subexpressions");
-    QVERIFY2(text().contains("# %6 = square(x) : float32 (2,)  (line 8)  [merged: the same as %3]"), qPrintable(text()));
+    QVERIFY2(text().contains("# %6 = square(x) : float32 (2,)  (line 8)  [merged: the same as %3]"),
+             qPrintable(text()));
     // Gone nodes are struck through and say so.
     QModelIndex merged;
     for (const QModelIndex& one : all())
@@ -210,28 +214,32 @@ class TestGraphPanel : public QObject, SampleWindow {
     QVERIFY(merged.data(Qt::AccessibleTextRole).toString().contains("not in the graph any longer"));
     shots(window_.get(), "graph-merged");
     next("dead code");
-    QVERIFY2(text().contains("# %5 = exp(x) : float32 (2,)  (line 7)  [removed: nothing reads it]"), qPrintable(text()));
+    QVERIFY2(text().contains("# %5 = exp(x) : float32 (2,)  (line 7)  [removed: nothing reads it]"),
+             qPrintable(text()));
     // P goes back, and Ctrl+C copies what is shown.
     pressInNodes(Qt::Key_P);
     QTRY_VERIFY2(text().contains("[merged: the same as %3]"), qPrintable(text()));
     pressInNodes(Qt::Key_C, Qt::ControlModifier);
     const QString copied = QGuiApplication::clipboard()->text();
-    QVERIFY2(copied.startsWith("settle(x: float32 (2,), k=2)\n") && copied.endsWith(text()), qPrintable(copied));
+    QVERIFY2(copied.startsWith("settle(x: float32 (2,), k=2)\n") && copied.endsWith(text()),
+             qPrintable(copied));
   }
 
   void theFilterFindsNodesAndWhatTheyAreInsideOf() {
-    run({settle});
+    run({settle_cell});
     showFunctions(1);
     const int before = static_cast<int>(all().size());
     pressInNodes(Qt::Key_F, Qt::ControlModifier);
     QTRY_VERIFY(graph()->filterEdit()->hasFocus());
     QTest::keyClicks(graph()->filterEdit(), "multiply");
     QTest::keyClick(graph()->filterEdit(), Qt::Key_Return);
-    QTRY_VERIFY2(graph()->graphNote()->text().startsWith("1 of ") && graph()->graphNote()->text().endsWith(" nodes"),
-                 qPrintable(graph()->graphNote()->text()));
+    QTRY_VERIFY2(
+        graph()->graphNote()->text().startsWith("1 of ") && graph()->graphNote()->text().endsWith(" nodes"),
+        qPrintable(graph()->graphNote()->text()));
     QStringList shown;
     for (const QModelIndex& one : all())
-      shown << (cellOf(one, GraphTree::Op).isEmpty() ? cellOf(one, GraphTree::Node) : cellOf(one, GraphTree::Op));
+      shown << (cellOf(one, GraphTree::Op).isEmpty() ? cellOf(one, GraphTree::Node)
+                                                     : cellOf(one, GraphTree::Op));
     QCOMPARE(shown, QStringList({"loop", "do", "multiply"}));
     graph()->filterEdit()->setFocus();
     QTest::keyClick(graph()->filterEdit(), Qt::Key_Escape);
@@ -240,19 +248,20 @@ class TestGraphPanel : public QObject, SampleWindow {
   }
 
   void aFunctionThatIsTracedTooOftenHasAdvice() {
-    run({power});
+    run({power_cell});
     showFunctions(1);
     QCOMPARE(function()->childCount(), 7);
     const QString warning = function()->child(0)->text(0);
-    QVERIFY2(warning.startsWith("⚠ Traced 6 times") && warning.contains("Argument k changes: pass it as a tensor"),
-             qPrintable(warning));
+    QVERIFY2(
+        warning.startsWith("⚠ Traced 6 times") && warning.contains("Argument k changes: pass it as a tensor"),
+        qPrintable(warning));
     QCOMPARE(function()->child(6)->text(inspector::FunctionList::Reason),
              QString("argument k: 4 became 5 (Python number: pass a tensor)"));
     shots(window_.get(), "graph-retraced");
   }
 
   void itAnswersWhileTheProgramWaitsAtAnOp() {
-    openCells(folder_, {QString(settle) + "\ny = tf.exp(tf.constant(1.))"});
+    openCells(folder_, {QString(settle_cell) + "\ny = tf.exp(tf.constant(1.))"});
     click(0);
     press(Qt::Key_End, Qt::ControlModifier);
     press(Qt::Key_F9);
@@ -268,7 +277,7 @@ class TestGraphPanel : public QObject, SampleWindow {
   }
 
   void aKilledSessionKeepsWhatWasShown() {
-    run({settle});
+    run({settle_cell});
     showFunctions(1);
     const QString before = text();
     QCOMPARE(::kill(static_cast<pid_t>(window_->kernel()->processId()), SIGKILL), 0);
@@ -278,7 +287,8 @@ class TestGraphPanel : public QObject, SampleWindow {
     QCOMPARE(function()->childCount(), 2);
     // Another trace was not fetched.
     functions()->setCurrentItem(function()->child(0));
-    QTRY_COMPARE(graph()->graphNote()->text(), QString("The session has ended: this graph was not fetched before."));
+    QTRY_COMPARE(graph()->graphNote()->text(),
+                 QString("The session has ended: this graph was not fetched before."));
     screenshot(window_.get(), "graph-killed");
   }
 
@@ -339,7 +349,7 @@ class TestGraphPanel : public QObject, SampleWindow {
   }
 
   void aCellThatRunsAgainShowsItsNewFunction() {
-    run({settle});
+    run({settle_cell});
     showFunctions(1);
     pressInNodes(Qt::Key_N);
     QTRY_VERIFY(text().contains("[folded: was sqrt(%1)]"));
