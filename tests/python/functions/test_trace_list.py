@@ -1,5 +1,6 @@
 """What the debugger lists of functions: their traces, why each was made, how often it ran, and its graph."""
 import gc
+import linecache
 import os
 import secrets
 import tempfile
@@ -145,7 +146,6 @@ class Listed(GraphCase):
         names = {}
         debug.begin_cell("cell", "/tmp/kernel_9/77.py")
         try:
-            import linecache
             linecache.cache["/tmp/kernel_9/77.py"] = (len(code), None, code.splitlines(True), "/tmp/kernel_9/77.py")
             exec(compile(code, "/tmp/kernel_9/77.py", "exec"), names)
         finally:
