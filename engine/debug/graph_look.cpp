@@ -10,10 +10,6 @@
 namespace tapedeck::debug {
 namespace {
 
-using graph::ChangeKind;
-using graph::FunctionEntry;
-using graph::Trace;
-
 constexpr std::uint32_t most_functions = 200, most_graph_rows = 2000;
 constexpr std::size_t most_traces = 100;  // of one function
 
@@ -23,7 +19,7 @@ void check_count(const char* request, std::uint32_t count, std::uint32_t most, c
                      " were asked for, the most is " + std::to_string(most));
 }
 
-protocol::FunctionTrace describe_trace(const FunctionEntry::Made& made) {
+protocol::FunctionTrace describe_trace(const graph::FunctionEntry::Made& made) {
   protocol::FunctionTrace row;
   row.id = made.trace->id;
   row.signature = made.note.signature;
@@ -40,8 +36,8 @@ protocol::FunctionTrace describe_trace(const FunctionEntry::Made& made) {
   return row;
 }
 
-protocol::GraphFunctionInfo describe_function(const FunctionEntry& entry,
-                                              const std::vector<FunctionEntry::Made>& traces) {
+protocol::GraphFunctionInfo describe_function(const graph::FunctionEntry& entry,
+                                              const std::vector<graph::FunctionEntry::Made>& traces) {
   protocol::GraphFunctionInfo info;
   info.id = entry.id;
   info.name = entry.name;
@@ -55,15 +51,15 @@ protocol::GraphFunctionInfo describe_function(const FunctionEntry& entry,
   return info;
 }
 
-std::vector<protocol::GraphStage> stages_of(const Trace& trace) {
+std::vector<protocol::GraphStage> stages_of(const graph::TracedGraph& trace) {
   std::vector<protocol::GraphStage> stages;
   stages.push_back({"as traced", graph::count_nodes(trace.traced)});
   for (const graph::NamedPassed& pass : trace.passes) {
     protocol::GraphStage stage{pass.name, graph::count_nodes(pass.passed.graph)};
     for (const graph::Change& change : pass.passed.changes) {
-      stage.folded += change.kind == ChangeKind::folded;
-      stage.merged += change.kind == ChangeKind::merged;
-      stage.removed += change.kind == ChangeKind::removed;
+      stage.folded += change.kind == graph::ChangeKind::folded;
+      stage.merged += change.kind == graph::ChangeKind::merged;
+      stage.removed += change.kind == graph::ChangeKind::removed;
     }
     stages.push_back(std::move(stage));
   }

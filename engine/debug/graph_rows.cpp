@@ -9,13 +9,6 @@
 namespace tapedeck::debug {
 namespace {
 
-using graph::ChangeKind;
-using graph::Graph;
-using graph::Node;
-using graph::NodeKind;
-using graph::Value;
-using protocol::NodeChange;
-
 constexpr std::int64_t shown_elements = 8;  // of a constant
 constexpr std::size_t shown_letters = 80;
 
@@ -30,17 +23,17 @@ std::vector<const graph::Change*> changes_by_node(const graph::Passed& passed, s
 }
 
 bool stays(const graph::Change* change) {
-  return !change || change->kind == ChangeKind::folded;
+  return !change || change->kind == graph::ChangeKind::folded;
 }
 
 /// Whether the pass left the nodes that stay in their order, and added none.
-bool keeps_order(const std::vector<const graph::Change*>& changes, const Graph& after) {
+bool keeps_order(const std::vector<const graph::Change*>& changes, const graph::Graph& after) {
   return static_cast<std::size_t>(std::ranges::count_if(changes, stays)) == after.nodes.size();
 }
 
 /// The numbers that the stage's nodes had when they were traced. Behind a pass that makes new nodes, numbers
 /// of their own above those.
-Numbers traced_numbers(const graph::Trace& trace, std::size_t stage) {
+Numbers traced_numbers(const graph::TracedGraph& trace, std::size_t stage) {
   Numbers numbers(trace.traced.nodes.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   std::int32_t next = static_cast<std::int32_t>(numbers.size());
@@ -63,16 +56,16 @@ Numbers traced_numbers(const graph::Trace& trace, std::size_t stage) {
 
 /// A graph whose nodes go by these numbers.
 struct Named {
-  const Graph& graph;
+  const graph::Graph& graph;
   const Numbers& numbers;
 
   std::int64_t number(std::int32_t node) const { return numbers[static_cast<std::size_t>(node)]; }
   std::string name(std::int32_t node) const {
-    const Node& named = graph.nodes[static_cast<std::size_t>(node)];
-    return named.kind == NodeKind::parameter ? named.name : "%" + std::to_string(number(node));
+    const graph::Node& named = graph.nodes[static_cast<std::size_t>(node)];
+    return named.kind == graph::NodeKind::parameter ? named.name : "%" + std::to_string(number(node));
   }
-  std::string name(Value value) const {
-    const Node& node = graph.nodes[static_cast<std::size_t>(value.node)];
+  std::string name(graph::Value value) const {
+    const graph::Node& node = graph.nodes[static_cast<std::size_t>(value.node)];
     return name(value.node) + (node.results.size() > 1 ? ":" + std::to_string(value.result) : "");
   }
 };
@@ -88,33 +81,33 @@ void append_to(std::string& list, const std::string& text) {
   list += (list.empty() ? "" : ", ") + text;
 }
 
-std::string op_text(const Graph& graph, const Node& node, std::size_t place) {
+std::string op_text(const graph::Graph& graph, const graph::Node& node, std::size_t place) {
   switch (node.kind) {
-    case NodeKind::parameter:
+    case graph::NodeKind::parameter:
       return place < graph.arguments ? "argument" : "captured";
-    case NodeKind::constant:
+    case graph::NodeKind::constant:
       return "constant";
-    case NodeKind::read:
+    case graph::NodeKind::read:
       return "read";
-    case NodeKind::assign:
+    case graph::NodeKind::assign:
       return "assign";
-    case NodeKind::op:
+    case graph::NodeKind::op:
       return node.op->name;
-    case NodeKind::branch:
+    case graph::NodeKind::branch:
       return "branch";
-    case NodeKind::loop:
+    case graph::NodeKind::loop:
       return "loop";
-    case NodeKind::custom:
+    case graph::NodeKind::custom:
       return "custom gradient";
-    case NodeKind::host:
+    case graph::NodeKind::host:
       return "call";
-    case NodeKind::tape_start:
+    case graph::NodeKind::tape_start:
       return "start tape";
-    case NodeKind::tape_stop:
+    case graph::NodeKind::tape_stop:
       return "stop tape";
-    case NodeKind::tape_watch:
+    case graph::NodeKind::tape_watch:
       return "watch";
-    case NodeKind::gradient:
+    case graph::NodeKind::gradient:
       return "gradient";
   }
   return "node";
@@ -126,12 +119,12 @@ std::string constant_text(const Tensor& constant) {
   return cut_off(preview(constant));
 }
 
-std::string attributes_of(const Named& in, const Node& node) {
+std::string attributes_of(const Named& in, const graph::Node& node) {
   std::string text;
   for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
     if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
       append_to(text, spec.name + "=" + cut_off(to_string(node.attributes[i])));
-  if (node.kind == NodeKind::constant) text = constant_text(node.constant);
+  if (node.kind == graph::NodeKind::constant) text = constant_text(node.constant);
   if (node.variable) append_to(text, node.variable->name());
   if (node.host) append_to(text, node.host->name);
   if (node.own_gradient) append_to(text, "of " + node.own_gradient->name);
@@ -141,18 +134,18 @@ std::string attributes_of(const Named& in, const Node& node) {
   return text;
 }
 
-std::string result_of(const Node& node) {
+std::string result_of(const graph::Node& node) {
   std::string text;
   for (const TensorSpec& spec : node.results)
     append_to(text, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
   return text;
 }
 
-std::vector<std::string> titles_of(NodeKind kind) {
+std::vector<std::string> titles_of(graph::NodeKind kind) {
   switch (kind) {
-    case NodeKind::branch:
+    case graph::NodeKind::branch:
       return {"if true", "if false"};
-    case NodeKind::loop:
+    case graph::NodeKind::loop:
       return {"while", "do"};
     default:
       return {"its gradient"};
@@ -165,7 +158,7 @@ class Writer {
   Writer(std::size_t count, protocol::GraphRows& answer, const CancelFlag* cancel)
       : answer_(answer), last_(answer.first + count), cancel_(cancel) {}
 
-  void write_graph(const Graph& graph, std::uint32_t depth) {
+  void write_graph(const graph::Graph& graph, std::uint32_t depth) {
     Numbers numbers(graph.nodes.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     const Named in{graph, numbers};
@@ -173,7 +166,7 @@ class Writer {
     write_return(in, depth);
   }
 
-  void write_stage(const graph::Trace& trace, std::size_t stage) {
+  void write_stage(const graph::TracedGraph& trace, std::size_t stage) {
     const Numbers numbers = traced_numbers(trace, stage);
     const Named after{trace.stage(stage), numbers};
     if (stage == 0) return write_graph(trace.traced, 0);
@@ -205,7 +198,7 @@ class Writer {
 
   void write_node(const Named& in, std::size_t place, std::uint32_t depth, const Named* before = nullptr,
                   const graph::Change* change = nullptr) {
-    const Node& node = in.graph.nodes[place];
+    const graph::Node& node = in.graph.nodes[place];
     if (takes()) {
       protocol::GraphRow row = row_of(in, place, depth);
       if (change) note_change(*before, *change, row);
@@ -228,7 +221,7 @@ class Writer {
     protocol::GraphRow row;
     row.depth = depth;
     row.op = "return";
-    for (const Value value : in.graph.results) {
+    for (const graph::Value value : in.graph.results) {
       row.inputs.push_back({in.name(value), in.number(value.node)});
       const TensorSpec& spec = in.graph.spec(value);
       append_to(row.result, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
@@ -237,13 +230,14 @@ class Writer {
   }
 
   static protocol::GraphRow row_of(const Named& in, std::size_t place, std::uint32_t depth) {
-    const Node& node = in.graph.nodes[place];
+    const graph::Node& node = in.graph.nodes[place];
     protocol::GraphRow row;
     row.depth = depth;
     row.number = in.number(static_cast<std::int32_t>(place));
     row.name = in.name(static_cast<std::int32_t>(place));
     row.op = op_text(in.graph, node, place);
-    for (const Value input : node.inputs) row.inputs.push_back({in.name(input), in.number(input.node)});
+    for (const graph::Value input : node.inputs)
+      row.inputs.push_back({in.name(input), in.number(input.node)});
     row.attributes = attributes_of(in, node);
     row.result = result_of(node);
     const SourceLocation at = location_of(node.location);
@@ -255,24 +249,24 @@ class Writer {
   }
 
   static void note_change(const Named& before, const graph::Change& change, protocol::GraphRow& row) {
-    const Node& was = before.graph.nodes[static_cast<std::size_t>(change.node)];
+    const graph::Node& was = before.graph.nodes[static_cast<std::size_t>(change.node)];
     switch (change.kind) {
-      case ChangeKind::folded: {
+      case graph::ChangeKind::folded: {
         std::string inputs;
-        for (const Value input : was.inputs) append_to(inputs, before.name(input));
+        for (const graph::Value input : was.inputs) append_to(inputs, before.name(input));
         if (const std::string attributes = attributes_of(before, was); !attributes.empty())
           append_to(inputs, attributes);
-        row.change = NodeChange::folded;
+        row.change = protocol::NodeChange::folded;
         row.note = "folded: was " + op_text(before.graph, was, static_cast<std::size_t>(change.node)) + "(" +
                    inputs + ")";
         break;
       }
-      case ChangeKind::merged:
-        row.change = NodeChange::merged;
+      case graph::ChangeKind::merged:
+        row.change = protocol::NodeChange::merged;
         row.note = "merged: the same as " + before.name(change.into);
         break;
-      case ChangeKind::removed:
-        row.change = NodeChange::removed;
+      case graph::ChangeKind::removed:
+        row.change = protocol::NodeChange::removed;
         row.note = "removed: nothing reads it";
         break;
     }
@@ -286,8 +280,8 @@ class Writer {
 
 }  // namespace
 
-void write_rows(const graph::Trace& trace, std::size_t stage, std::size_t count, protocol::GraphRows& answer,
-                const CancelFlag* cancel) {
+void write_rows(const graph::TracedGraph& trace, std::size_t stage, std::size_t count,
+                protocol::GraphRows& answer, const CancelFlag* cancel) {
   Writer writer(count, answer, cancel);
   writer.write_stage(trace, stage);
   answer.total = writer.rows();

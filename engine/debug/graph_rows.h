@@ -8,7 +8,7 @@
 namespace tapedeck::debug {
 
 /// Adds `count` rows of the stage from answer.first on, and sets answer.total.
-void write_rows(const graph::Trace& trace, std::size_t stage, std::size_t count, protocol::GraphRows& answer,
-                const CancelFlag* cancel);
+void write_rows(const graph::TracedGraph& trace, std::size_t stage, std::size_t count,
+                protocol::GraphRows& answer, const CancelFlag* cancel);
 
 }  // namespace tapedeck::debug

@@ -25,12 +25,12 @@ std::atomic<bool> run_eagerly{false};
 
 }  // namespace
 
-Trace::Trace(Graph graph) : id(next_id()), traced(std::move(graph)), passes(run_passes(traced)) {}
+TracedGraph::TracedGraph(Graph graph) : id(next_id()), traced(std::move(graph)), passes(run_passes(traced)) {}
 
 FunctionEntry::FunctionEntry(std::string named, std::uint32_t defined)
     : id(next_id()), name(std::move(named)), location(defined) {}
 
-void FunctionEntry::add(const std::shared_ptr<Trace>& trace, TraceNote note) {
+void FunctionEntry::add(const std::shared_ptr<TracedGraph>& trace, TraceNote note) {
   const std::lock_guard lock(mutex_);
   std::erase_if(traces_, [](const Kept& kept) { return kept.trace.expired(); });
   traces_.push_back({trace, std::move(note)});
@@ -60,7 +60,7 @@ std::vector<std::shared_ptr<FunctionEntry>> traced_functions() {
   return alive;
 }
 
-std::shared_ptr<const Trace> find_trace(std::uint64_t id) {
+std::shared_ptr<const TracedGraph> find_trace(std::uint64_t id) {
   for (const auto& entry : traced_functions())
     for (const FunctionEntry::Made& made : entry->traces())
       if (made.trace->id == id) return made.trace;

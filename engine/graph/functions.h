@@ -14,8 +14,8 @@
 namespace tapedeck::graph {
 
 /// A traced graph, and what each pass made of it. Immutable but for the counts.
-struct Trace {
-  explicit Trace(Graph graph);
+struct TracedGraph {
+  explicit TracedGraph(Graph graph);
   const std::uint64_t id;  ///< in this process, never 0
   const Graph traced;
   const std::vector<NamedPassed> passes;
@@ -45,9 +45,9 @@ class FunctionEntry {
   const std::string name;
   const std::uint32_t location;  ///< of its first line
 
-  void add(const std::shared_ptr<Trace>& trace, TraceNote note);
+  void add(const std::shared_ptr<TracedGraph>& trace, TraceNote note);
   struct Made {
-    std::shared_ptr<const Trace> trace;
+    std::shared_ptr<const TracedGraph> trace;
     TraceNote note;
   };
   /// Those that are alive, in the order in which they were made.
@@ -55,7 +55,7 @@ class FunctionEntry {
 
  private:
   struct Kept {
-    std::weak_ptr<const Trace> trace;
+    std::weak_ptr<const TracedGraph> trace;
     TraceNote note;
   };
   mutable std::mutex mutex_;
@@ -67,7 +67,7 @@ std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_
 /// Those that are alive, in the order in which they were made.
 std::vector<std::shared_ptr<FunctionEntry>> traced_functions();
 /// nullptr where it is not alive, or of no function that is.
-std::shared_ptr<const Trace> find_trace(std::uint64_t id);
+std::shared_ptr<const TracedGraph> find_trace(std::uint64_t id);
 
 /// Whether functions are called as they are, and nothing is traced: for views, which show it.
 void set_functions_run_eagerly(bool eagerly);

@@ -21,8 +21,8 @@ protocol::TraceCause cause_named(const std::string& name) {
   throw py::value_error("TracedFunction.add: there is no cause '" + name + "'");
 }
 
-void add_trace(FunctionEntry& entry, const std::shared_ptr<graph::Trace>& trace, const std::string& signature,
-               const Reasons& reasons, std::uint64_t after) {
+void add_trace(FunctionEntry& entry, const std::shared_ptr<graph::TracedGraph>& trace,
+               const std::string& signature, const Reasons& reasons, std::uint64_t after) {
   graph::TraceNote note{signature, {}, after, location_in_program()};
   for (const auto& [cause, argument, text] : reasons)
     note.reasons.push_back({cause_named(cause), argument, text});
@@ -47,7 +47,7 @@ void bind_function_list(py::module_& debug, Recorder* (*recorder)()) {
            py::arg("name"), py::arg("filename"), py::arg("line"))
       .def(
           "add",
-          [recorder](FunctionEntry& entry, const std::shared_ptr<graph::Trace>& trace,
+          [recorder](FunctionEntry& entry, const std::shared_ptr<graph::TracedGraph>& trace,
                      const std::string& signature, const Reasons& reasons) {
             const Recorder* here = recorder();
             add_trace(entry, trace, signature, reasons, here ? here->trace().newest() : 0);

@@ -27,13 +27,13 @@ using graph::Value;
 
 /// A traced function; its graph keeps variables and captured tensors alive.
 struct GraphFunction {
-  std::shared_ptr<graph::Trace> trace;  ///< views read it, too
+  std::shared_ptr<graph::TracedGraph> trace;  ///< views read it, too
   const Graph& traced;
   const std::vector<graph::NamedPassed>& passes;
   Executable executable;
 
   explicit GraphFunction(Graph graph)
-      : trace(std::make_shared<graph::Trace>(std::move(graph))),
+      : trace(std::make_shared<graph::TracedGraph>(std::move(graph))),
         traced(trace->traced),
         passes(trace->passes),
         executable(trace->running()) {}
@@ -266,10 +266,11 @@ void bind_contexts(py::module_& module) {
 }
 
 void bind_graph_function(py::module_& module) {
-  py::class_<graph::Trace, std::shared_ptr<graph::Trace>>(module, "GraphTrace",
-                                                          "The graph of a function before and after passes.")
+  py::class_<graph::TracedGraph, std::shared_ptr<graph::TracedGraph>>(
+      module, "GraphTrace", "The graph of a function before and after passes.")
       .def_property_readonly(
-          "calls", [](const graph::Trace& trace) { return trace.calls.load(); }, "How many calls ran it.");
+          "calls", [](const graph::TracedGraph& trace) { return trace.calls.load(); },
+          "How many calls ran it.");
   py::class_<GraphFunction>(module, "GraphFunction", "A function that was traced: trace_graph makes it.")
       .def("__call__", &call_graph, py::arg("tensors"),
            "The results for these tensors, lists both. InvalidArgumentError for other dtypes or shapes.")

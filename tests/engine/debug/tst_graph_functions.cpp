@@ -19,14 +19,14 @@ Tensor real(double value) {
   return Tensor::scalar(value, DType::float64);
 }
 
-std::shared_ptr<graph::Trace> trace_of(const std::function<Tensors(Inputs)>& function) {
+std::shared_ptr<graph::TracedGraph> trace_of(const std::function<Tensors(Inputs)>& function) {
   const TensorSpec number{DType::float64, {}};
-  return std::make_shared<graph::Trace>(graph::trace("f", std::array{number}, function));
+  return std::make_shared<graph::TracedGraph>(graph::trace("f", std::array{number}, function));
 }
 
 /// One trace, and the function that has it.
 struct Listed {
-  std::shared_ptr<graph::Trace> trace;
+  std::shared_ptr<graph::TracedGraph> trace;
   std::shared_ptr<graph::FunctionEntry> entry = graph::new_function_entry("f", 0);
 
   explicit Listed(const std::function<Tensors(Inputs)>& function) : trace(trace_of(function)) {
@@ -95,7 +95,7 @@ class TestGraphFunctions : public QObject {
     client.greet();
     std::vector<Listed> many;
     for (int i = 0; i < 5; ++i) many.emplace_back([](Inputs x) { return Tensors{ops::exp(x[0])}; });
-    std::vector<std::shared_ptr<graph::Trace>> more;
+    std::vector<std::shared_ptr<graph::TracedGraph>> more;
     for (int i = 0; i < 120; ++i) {
       more.push_back(trace_of([](Inputs x) { return Tensors{ops::exp(x[0])}; }));
       many[4].entry->add(more.back(), {"f(k=" + std::to_string(i) + ")", {}, 0, 0});
