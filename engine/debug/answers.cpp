@@ -5,6 +5,7 @@
 
 #include "engine/debug/find_element.h"
 #include "engine/debug/find_records.h"
+#include "engine/debug/graph_look.h"
 #include "engine/debug/past_hits.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
@@ -160,6 +161,14 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           by(memory_, &MemoryReader::savings),
           by(health_, &HealthReader::table),
           by(health_, &HealthReader::curve),
+          [&](const GetGraphFunctions& get) {
+            return job([get](const CancelFlag&, const Jobs::Report&) { return describe_functions(get); });
+          },
+          [&](const GetGraph& get) {
+            return job([get](const CancelFlag& cancel, const Jobs::Report&) {
+              return describe_graph(get, &cancel);
+            });
+          },
           [&](const SampleHealth& sample) {
             return job([this, sample](const CancelFlag& cancel, const Jobs::Report& report) {
               return health_.sample(sample, finder(cancel, report), &cancel);

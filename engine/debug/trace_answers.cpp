@@ -42,6 +42,10 @@ std::optional<protocol::Reply> refused_by_file(const Recorder& recorder, const p
   if (protocol::holds_alternative<protocol::SaveTrace>(request))
     return protocol::Failure{"This is a trace file already: " + recorder.file()->path() + " can be copied.",
                              "trace_file"};
+  if (protocol::holds_alternative<protocol::GetGraphFunctions>(request) ||
+      protocol::holds_alternative<protocol::GetGraph>(request))
+    return protocol::Failure{"This is a trace file: it has the ops that ran, and no graphs of functions.",
+                             "trace_file"};
   if (const auto* set = protocol::get_if<protocol::SetBreakpoints>(&request)) {
     protocol::Breakpoints answer;
     const BreakpointSet compiled(*set, recorder.cell_runs(), nullptr, 0, answer.states);

@@ -117,7 +117,7 @@ class TapedGraph::ForwardTrace {
       symbols_[layout_.slot_of(value)] = results[k];
       values_[results[k].id()] = value;
     }
-    if (node.draws && !results.empty()) drawing_nodes_.emplace(tracer_.node_of(results[0]), number);
+    if (node.draws && !results.empty()) drawing_nodes_.emplace(tracer_.number_of(results[0]), number);
   }
 
   Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs) {

@@ -42,7 +42,7 @@ class GraphTracer final : public TapeTracer {
   /// From now on a call may draw again what a call of the function around this one drew (outer_draw).
   void allow_outer_draws() { outer_draws_allowed_ = true; }
   /// The number of the node that gave this function's symbolic tensor.
-  std::int32_t node_of(const Tensor& tensor) const { return values_.at(tensor.id()).node; }
+  std::int32_t number_of(const Tensor& tensor) const { return values_.at(tensor.id()).node; }
 
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const ValueSpec& spec);

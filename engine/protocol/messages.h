@@ -5,6 +5,7 @@
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/compare.h"
 #include "engine/protocol/frames.h"
+#include "engine/protocol/graph_functions.h"
 #include "engine/protocol/groups.h"
 #include "engine/protocol/health.h"
 #include "engine/protocol/memory.h"
@@ -29,14 +30,15 @@ using Request =
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries, Cancel>;
-using Reply =
-    OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series,
-          Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
-          HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo, SourceText,
-          MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,
-          ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows,
-          ComparisonPlace, ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve,
-          HealthSampled, HealthFindings, FoundHit, RecordGroups, Progress, Failure>;
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries,
+          GetGraphFunctions, GetGraph, Cancel>;
+using Reply = OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics,
+                    FoundElement, Series, Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames,
+                    Variables, Evaluation, Completions, HeldValue, Breakpoints, Branched, BranchPreviews,
+                    TakenOver, TraceSaved, TraceFileInfo, SourceText, MemoryCurve, MemoryState, FoundNames,
+                    RecomputeSavings, Profile, ProfileTrack, ProfileTotals, ProfileFlame, ProfileSteps,
+                    ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows, ComparisonPlace,
+                    ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve, HealthSampled,
+                    HealthFindings, FoundHit, RecordGroups, GraphFunctions, GraphRows, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

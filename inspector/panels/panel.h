@@ -68,6 +68,10 @@ class Panel : public QWidget {
   void emptyChanged();
   void done(const QString& sentence);    ///< for the status bar: "Wrote tape.svg"
   void failed(const QString& sentence);  ///< for the message bar
+  /// The user wants to see this line of a cell, or of a program's file. `enter`: the keyboard goes there,
+  /// too.
+  void lineWanted(const QString& cell, int line, bool enter);
+  void guideWanted();  ///< the guide's page of the panel
 };
 
 /// A panel that shows the session's ops: empty until there is one.

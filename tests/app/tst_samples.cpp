@@ -5,8 +5,12 @@
 #include <QTableView>
 #include <cmath>
 
+#include "inspector/model/functions/graph_text.h"
 #include "inspector/model/tape/tape_graph.h"
 #include "inspector/model/tensor/tensor_model.h"
+#include "inspector/panels/graph/function_list.h"
+#include "inspector/panels/graph/graph_view.h"
+#include "inspector/panels/graph/node_outline.h"
 #include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 
@@ -248,6 +252,47 @@ class TestSamples : public QObject, SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(allDone() && lastNumber(mean) != before, patience);
     // "Where does the noisy curve wander now?" Around 0.
     QVERIFY2(std::abs(lastNumber(mean)) < 0.15, qPrintable(QString::number(lastNumber(mean))));
+  }
+
+  void aGraphFunction() {
+    open("graph_functions.ipynb");
+    const int settle = cellThatBegins("import tapedeck"), power = cellThatBegins("@tf.function\ndef power");
+    click(settle);
+    runByKey(settle);
+    // "choose the workspace Analyze (Ctrl+Alt+5) and press Alt+9: Graph lists settle with two traces."
+    press(Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    press(Qt::Key_9, Qt::AltModifier);
+    auto* graph = window_->findChild<inspector::GraphView*>();
+    QTRY_VERIFY(graph && graph->isVisible() && graph->functions()->topLevelItemCount() == 1);
+    const QTreeWidgetItem* function = graph->functions()->topLevelItem(0);
+    QCOMPARE(function->childCount(), 2);
+    // "The first ran twice … The second was made because argument x: shape (3,) became (2,)."
+    using List = inspector::FunctionList;
+    QCOMPARE(function->child(0)->text(List::Calls), QString("ran 2 times"));
+    QCOMPARE(function->child(1)->text(List::Reason), QString("argument x: shape (3,) became (2,)"));
+    // "Click into the nodes and press N": folded, merged, removed.
+    const auto text = [&] { return inspector::graphAsText(graph->model()->rows(), {}); };
+    QTRY_VERIFY(!graph->model()->rows().empty());
+    for (const char* note :
+         {"[folded: was sqrt(%1)]", "[merged: the same as %4]", "[removed: nothing reads it]"}) {
+      QTest::mouseClick(graph->nodes()->viewport(), Qt::LeftButton, {}, {80, 8});
+      press(Qt::Key_N);
+      QTRY_VERIFY2(text().contains(note), qPrintable(text()));
+    }
+    screenshot(window_.get(), "sample-graph-functions");
+    // "power has six traces … The row with ⚠ says what to do."
+    click(power);
+    runByKey(power);
+    QTRY_COMPARE(graph->functions()->topLevelItemCount(), 2);
+    QCOMPARE(graph->functions()->topLevelItem(1)->childCount(), 7);
+    QVERIFY(graph->functions()->topLevelItem(1)->child(0)->text(0).contains("pass it as a tensor"));
+    // "Try it": a tensor's values share one trace.
+    click(power);
+    CodeEditor* editor = editorOf(power);
+    QVERIFY(editor->findFirst("(2.0), k)", false, true, false, false, true, 0, 0));
+    type("(2.0), tf.constant(float(k)))");
+    runByKey(power);
+    QTRY_COMPARE(graph->functions()->topLevelItem(1)->childCount(), 1);
   }
 
   void aFirstNetwork() {

@@ -101,6 +101,7 @@ QString guideOfPanel(const QString& panel) {
       {"memory", "whole-runs.md#where-did-the-memory-go-memory-alt6"},
       {"health", "whole-runs.md#how-does-the-training-do-health-alt7"},
       {"compare", "whole-runs.md#are-two-runs-alike-compare-alt8"},
+      {"graph", "graph-functions.md"},
       {"plots", "first-steps.md#curves-histograms-and-images"},
       {"outline", "first-steps.md#the-notebook"},
       {guide_of_notebook, "first-steps.md#the-notebook"},

@@ -155,6 +155,8 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   });
   connect(panel, &inspector::Panel::done, this, &PanelDocks::done);
   connect(panel, &inspector::Panel::failed, this, &PanelDocks::failed);
+  connect(panel, &inspector::Panel::lineWanted, this, &PanelDocks::lineWanted);
+  connect(panel, &inspector::Panel::guideWanted, this, [this, id = descriptor.id] { emit helpWanted(id); });
   return {descriptor, panel, dock};
 }
 

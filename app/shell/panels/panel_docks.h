@@ -67,6 +67,8 @@ class PanelDocks : public QObject {
   void left();
   void done(const QString& sentence);
   void failed(const QString& sentence);
+  /// As Panel::lineWanted.
+  void lineWanted(const QString& cell, int line, bool enter);
   /// The "?" of this panel was pressed.
   void helpWanted(const QString& panel);
 

@@ -3,6 +3,7 @@
 #include "inspector/panels/breakpoints/breakpoints_panel.h"
 #include "inspector/panels/compare/compare_panel.h"
 #include "inspector/panels/console/console_panel.h"
+#include "inspector/panels/graph/graph_panel.h"
 #include "inspector/panels/health/health_panel.h"
 #include "inspector/panels/memory/memory_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
@@ -23,7 +24,7 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::consolePanel(), inspector::tensorPanel(),  inspector::breakpointsPanel(),
       inspector::whyPanel(),     inspector::whatIfPanel(),  inspector::vjpPanel(),
       plots::plotsPanel(),       inspector::timePanel(),    inspector::memoryPanel(),
-      inspector::healthPanel(),  inspector::comparePanel(),
+      inspector::healthPanel(),  inspector::comparePanel(), inspector::graphPanel(),
   };
 }
 

@@ -125,6 +125,8 @@ class MainWindow : public QMainWindow {
   void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
   /// In the status bar, for a while in which the tips of what is under the mouse do not take its place.
   void tell(const QString& sentence);
+  /// Puts the text cursor into that line. `enter`: the keyboard goes there, too.
+  void showLine(const QString& cell, int line, bool enter);
 
   Document* document_;
   Kernel* kernel_;

@@ -1,4 +1,5 @@
 // The window's furniture: panels, menus, tool bar, status bar.
+#include <QApplication>
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
@@ -55,6 +56,7 @@ void MainWindow::buildPanels() {
   connect(docks_, &PanelDocks::helpWanted, this, &MainWindow::showGuide);
   connect(docks_, &PanelDocks::left, this, &MainWindow::backToNotebook);
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);
+  connect(docks_, &PanelDocks::lineWanted, this, &MainWindow::showLine);
   connect(docks_, &PanelDocks::failed, this,
           [this](const QString& sentence) { messages_->show(MessageBar::Kind::error, sentence); });
 
@@ -65,6 +67,16 @@ void MainWindow::buildPanels() {
   playback_ = new PlaybackBar(session_, *actions_);
   bar->addWidget(playback_);
   addToolBar(Qt::BottomToolBarArea, bar);
+}
+
+void MainWindow::showLine(const QString& cell, int line, bool enter) {
+  if (document_->indexOf(cell) < 0)
+    return tell(cell.startsWith('/')
+                    ? QString("Line %1 of %2 is not in this notebook").arg(line).arg(cell)
+                    : QString("Line %1 is of a cell that is not in this notebook any longer").arg(line));
+  QWidget* const focus = QApplication::focusWidget();
+  notebook_->goToLine(cell, line);
+  if (!enter && focus) focus->setFocus();
 }
 
 void MainWindow::buildWhatIf() {

@@ -16,6 +16,8 @@ QList<Sample> samples() {
        "A custom gradient that adds noise, and two curves that converge or do not."},
       {"first_network.ipynb", "First network",
        "Two layers learn what one cannot: exclusive or, with every number in sight."},
+      {"graph_functions.ipynb", "A graph function",
+       "A branch and a loop as a graph: why it was traced, and what its passes changed."},
       {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and fixed."},
       {"softmax_nan.ipynb", "Puzzle: the loss is NaN",
        "A classifier whose loss soon becomes NaN: where was it born?", SampleKind::puzzle},

@@ -16,6 +16,7 @@
 #include "engine/python/inspector.h"
 #include "engine/python/line_stops.h"
 #include "engine/python/modules/curves_module.h"
+#include "engine/python/modules/function_list.h"
 #include "engine/python/modules/health_module.h"
 #include "engine/python/modules/trace_module.h"
 #include "engine/python/source_lines.h"
@@ -382,6 +383,7 @@ void bind_debug(py::module_& module) {
   bind_stops(debug);
   bind_records(debug);
   bind_curves(debug, [] { return session().recorder.get(); });
+  bind_function_list(debug, [] { return session().recorder.get(); });
   bind_health(debug, &recorder);
   bind_inspector(debug, &recorder);
   bind_trace(debug, &recorder);

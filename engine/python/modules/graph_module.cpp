@@ -8,6 +8,7 @@
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/eager.h"
+#include "engine/graph/functions.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
@@ -34,14 +35,16 @@ using graph::Value;
 
 /// A traced function; its graph keeps variables and captured tensors alive.
 struct GraphFunction {
-  Graph traced;
-  std::vector<graph::NamedPassed> passes;
+  std::shared_ptr<graph::TracedGraph> trace;  ///< views read it, too
+  const Graph& traced;
+  const std::vector<graph::NamedPassed>& passes;
   Executable executable;
 
   explicit GraphFunction(Graph graph)
-      : traced(std::move(graph)),
-        passes(graph::run_passes(traced)),
-        executable(passes.empty() ? traced : passes.back().passed.graph) {}
+      : trace(std::make_shared<graph::TracedGraph>(std::move(graph))),
+        traced(trace->traced),
+        passes(trace->passes),
+        executable(trace->running()) {}
 
   /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
   /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
@@ -138,6 +141,7 @@ py::list call_graph(const GraphFunction& function, const py::sequence& arguments
   Tensors outer(graph.captured.begin(), graph.captured.end());
   if (!captured.is_none()) outer = tensors_of(captured, "a captured tensor");
   given.insert(given.end(), outer.begin(), outer.end());
+  (is_tracing() ? function.trace->inlined : function.trace->calls).fetch_add(1, std::memory_order_relaxed);
   return list_of(run_unlocked(function.here(), given));
 }
 
@@ -365,11 +369,17 @@ void bind_contexts(py::module_& module) {
 }
 
 void bind_graph_function(py::module_& module) {
+  py::class_<graph::TracedGraph, std::shared_ptr<graph::TracedGraph>>(
+      module, "GraphTrace", "The graph of a function before and after passes.")
+      .def_property_readonly(
+          "calls", [](const graph::TracedGraph& trace) { return trace.calls.load(); },
+          "How many calls ran it.");
   py::class_<GraphFunction>(module, "GraphFunction", py::dynamic_attr(),
                             "A function that was traced: trace_graph makes it.")
       .def("__call__", &call_graph, py::arg("tensors"), py::arg("captured") = py::none(),
            "The results for these tensors, lists both. captured: in place of symbolic_captures. "
            "InvalidArgumentError for other dtypes or shapes.")
+      .def_readonly("trace", &GraphFunction::trace, "What debug.TracedFunction takes.")
       .def_property_readonly("text", [](const GraphFunction& f) { return f.executable.graph().text(); })
       .def_property_readonly(
           "traced_text", [](const GraphFunction& f) { return f.traced.text(); },

@@ -107,7 +107,8 @@ class TraceFileAnswersTest : public QObject {
     record.recording = true;
     for (const protocol::Request& request : std::vector<protocol::Request>{
              protocol::SetGate{protocol::GateCommand::pause}, record, protocol::GetFrames{},
-             protocol::Evaluate{}, protocol::Assign{}, protocol::TakeOver{}, protocol::SaveTrace{}})
+             protocol::Evaluate{}, protocol::Assign{}, protocol::TakeOver{}, protocol::SaveTrace{},
+             protocol::GetGraphFunctions{}, protocol::GetGraph{}})
       QCOMPARE(failure_code(answer(answers, request)), "trace_file");
     QCOMPARE(failure_code(answer(answers, protocol::SetGate{protocol::GateCommand::run})), "");
     protocol::SetBreakpoints set;

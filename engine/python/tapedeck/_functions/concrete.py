@@ -48,6 +48,7 @@ class ConcreteFunction:
         self._results = results
 
     graph = property(lambda self: FunctionGraph(self.name, self._graph), doc="What was traced.")
+    trace = property(lambda self: self._graph.trace, doc="The same for debug.TracedFunction.")
     variables = property(lambda self: tuple(self._graph.variables), doc="The variables that it reads or assigns to.")
     trainable_variables = property(lambda self: tuple(each for each in self._graph.variables if each.trainable))
     captured_inputs = property(lambda self: [*self._graph.captured, *self._graph.variables],

@@ -16,6 +16,7 @@ from tapedeck._core.public import public
 from tapedeck._functions import control, recursion
 from tapedeck._functions.concrete import ConcreteFunction
 from tapedeck._functions.function_spec import FunctionSpec
+from tapedeck._functions.reasons import TraceList
 from tapedeck._functions.structures import Arguments
 from tapedeck._variables.stores import scope_counts
 from tapedeck.data.specs import TensorSpec
@@ -98,6 +99,8 @@ class Function:
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
         self._converted = None
         self._relaxed = {} if reduce_retracing else None  # by the form of a call: TensorSpecs that fit all shapes that it had
+        self._listed = None  # for the debugger, from the first trace on
+        self._another_instance = None  # the class's name, where other instances had the method before
 
     input_signature = property(lambda self: self._input_signature, doc="TensorSpecs of the positional arguments, or None.")
     name = property(lambda self: self.__name__, doc="The Python function's name.")
@@ -133,6 +136,7 @@ class Function:
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
         made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None, self._jit_compile)
+        made._another_instance = type(instance).__name__ if self._bound else None
         self._bound[address] = reference, made
         return Method(made, instance)
 
@@ -214,9 +218,11 @@ class Function:
             if found is None:
                 names = dict(scope_counts().opened)
                 found = self._trace(arguments, self._may_create)
-                if found.variables_made:  # as TensorFlow does: the second trace must find them made, under the same names
+                made_variables = found.variables_made
+                if made_variables:  # as TensorFlow does: the second trace must find them made, under the same names
                     scope_counts().opened = names
                     found = self._trace(arguments, False)
+                self._list(found, arguments, made_variables)
                 self._may_create = False
                 self._concrete[arguments.key] = found
         return found
@@ -237,6 +243,12 @@ class Function:
         with recursion.watched(self, arguments.key):
             return ConcreteFunction(self.__name__, arguments, self._parameters,
                                     lambda args, kwargs: self._python(func, args, kwargs), may_create)
+
+    def _list(self, concrete, arguments, made_variables):
+        """The debugger lists the trace."""
+        if self._listed is None:
+            self._listed = TraceList(self.__qualname__, self._func, self._another_instance)
+        self._listed.add(concrete.trace, arguments, self._parameters, made_variables)
 
     # ---- what TensorFlow's have
 

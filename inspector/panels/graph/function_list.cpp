@@ -1,0 +1,151 @@
+#include "inspector/panels/graph/function_list.h"
+
+#include <QHeaderView>
+#include <QScrollBar>
+#include <QSet>
+#include <algorithm>
+
+#include "inspector/model/format.h"
+#include "inspector/model/functions/graph_text.h"
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/follow_font.h"
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr std::size_t most_rows = 2000;  ///< of traces: made anew with each change
+
+enum FunctionRole { traceRole = Qt::UserRole, functionRole, cellRole, lineRole };
+
+void setLine(QTreeWidgetItem* item, const std::string& cell, const std::string& file, std::uint32_t line) {
+  item->setData(0, cellRole, QString::fromStdString(cell.empty() ? file : cell));
+  item->setData(0, lineRole, static_cast<int>(line));
+}
+
+}  // namespace
+
+FunctionList::FunctionList(FunctionsModel* model, PlaceText placeText, QWidget* parent)
+    : QTreeWidget(parent), model_(model), placeText_(std::move(placeText)) {
+  setObjectName(QStringLiteral("graphFunctions"));
+  setAccessibleName(QStringLiteral("Functions and their traces"));
+  setHeaderLabels({QStringLiteral("Function"), QStringLiteral("Why it was traced"), QStringLiteral("Calls"),
+                   QStringLiteral("Nodes"), QStringLiteral("Traced at")});
+  setColumnCount(ColumnCount);
+  setUniformRowHeights(true);
+  setAllColumnsShowFocus(true);
+  setExpandsOnDoubleClick(false);
+  setTextElideMode(Qt::ElideRight);
+  setFrameShape(QFrame::NoFrame);
+  header()->setStretchLastSection(true);
+  followFont(this, [this] { fit(); });
+  connect(model, &FunctionsModel::functionsChanged, this, &FunctionList::fill);
+  connect(this, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+    if (filling_ || !item) return;
+    if (const quint64 trace = item->data(0, traceRole).toULongLong()) model_->choose(trace);
+  });
+  connect(this, &QTreeWidget::itemDoubleClicked, this, [this] { emit lineWanted(currentLine()); });
+  fill();
+}
+
+FunctionList::Line FunctionList::currentLine() const {
+  const QTreeWidgetItem* item = currentItem();
+  if (!item) return {};
+  return {item->data(0, cellRole).toString(), item->data(0, lineRole).toInt()};
+}
+
+void FunctionList::set(QTreeWidgetItem* item, int column, const QString& text, const QString& tip) {
+  item->setText(column, text);
+  item->setToolTip(column, plainTip(tip));
+}
+
+void FunctionList::addTraces(QTreeWidgetItem* above, const protocol::GraphFunctionInfo& function) {
+  if (const QString warning = retraceWarning(function); !warning.isEmpty()) {
+    auto* item = new QTreeWidgetItem(above);
+    set(item, Signature, QStringLiteral("⚠ %1").arg(warning), warning);
+    item->setForeground(Signature, Theme::fromPalette(palette()).warning.stroke);
+    setLine(item, function.cell, function.file, function.line);
+    item->setFirstColumnSpanned(true);
+  }
+  const std::size_t most = std::max<std::size_t>(1, most_rows / model_->functions().size());
+  const std::size_t listed = std::min(most, function.traces.size());
+  if (function.total > listed)
+    set(above, Reason,
+        QStringLiteral("%1 traces, the newest %2 listed").arg(countText(function.total), countText(listed)),
+        QString::fromStdString(function.name));
+  for (std::size_t i = function.traces.size() - listed; i < function.traces.size(); ++i) {
+    const protocol::FunctionTrace& trace = function.traces[i];
+    auto* item = new QTreeWidgetItem(above);
+    const QString signature = QString::fromStdString(trace.signature), reason = reasonText(trace);
+    const RecordNumber next = trace.after.value_or(0) + 1;
+    QString made = placeText_(trace.cell, trace.file, trace.line, next);
+    if (trace.after)
+      made += (made.isEmpty() ? QStringLiteral("after op %1") : QStringLiteral(", after op %1"))
+                  .arg(countText(*trace.after));
+    const QString tip =
+        QStringLiteral("%1\n%2\n%3; %4\nEnter or a double click goes to the line that called it.")
+            .arg(signature, reason, callsText(trace), nodesText(trace));
+    set(item, Signature, signature, tip);
+    set(item, Reason, reason, tip);
+    set(item, Calls, callsText(trace), tip);
+    set(item, Nodes, nodesText(trace), tip);
+    set(item, Made, made, tip);
+    item->setData(0, traceRole, QVariant::fromValue<qulonglong>(trace.id));
+    setLine(item, trace.cell, trace.file, trace.line);
+  }
+}
+
+void FunctionList::fill() {
+  filling_ = true;
+  QSet<quint64> folded;
+  for (int i = 0; i < topLevelItemCount(); ++i)
+    if (!topLevelItem(i)->isExpanded()) folded << topLevelItem(i)->data(0, functionRole).toULongLong();
+  const QTreeWidgetItem* current = currentItem();
+  const bool onFunction = current && !current->parent();
+  const quint64 function = onFunction ? current->data(0, functionRole).toULongLong() : 0;
+  const int scroll = verticalScrollBar()->value();
+  clear();
+  for (const auto& one : model_->functions()) {
+    auto* item = new QTreeWidgetItem(this);
+    const QString place = placeText_(one.cell, one.file, one.line, 0);
+    const QString tip = QStringLiteral("%1\nEnter or a double click goes to its first line.")
+                            .arg(QString::fromStdString(one.name));
+    set(item, Signature, QString::fromStdString(one.name), tip);
+    set(item, Reason,
+        one.total == 1 ? QStringLiteral("1 trace") : QStringLiteral("%1 traces").arg(countText(one.total)),
+        tip);
+    set(item, Made, place, tip);
+    QFont letters = font();
+    letters.setBold(true);
+    item->setFont(Signature, letters);
+    item->setData(0, functionRole, QVariant::fromValue<qulonglong>(one.id));
+    setLine(item, one.cell, one.file, one.line);
+    addTraces(item, one);
+    item->setExpanded(!folded.contains(one.id));
+    if (function && one.id == function) setCurrentItem(item);
+  }
+  for (QTreeWidgetItemIterator at(this); *at && !currentItem(); ++at)
+    if ((*at)->data(0, traceRole).toULongLong() == model_->trace() && model_->trace()) setCurrentItem(*at);
+  verticalScrollBar()->setValue(scroll);
+  filling_ = false;
+}
+
+void FunctionList::resizeEvent(QResizeEvent* event) {
+  QTreeWidget::resizeEvent(event);
+  fit();
+}
+
+void FunctionList::fit() {
+  const QFontMetrics metrics = fontMetrics();
+  const auto wide = [&](const char* text) { return metrics.horizontalAdvance(QLatin1String(text)) + 14; };
+  const int calls = wide("ran 10,000 times"), nodes = wide("999 nodes, 999 as traced");
+  const int place = wide("cell [8] line 88, after op 888");
+  const int each = std::max(wide("step(x: float32 (3,))"), (width() - calls - nodes - place) / 2);
+  header()->resizeSection(Signature, each);
+  header()->resizeSection(Reason, each);
+  header()->resizeSection(Calls, calls);
+  header()->resizeSection(Nodes, nodes);
+}
+
+}  // namespace tapedeck::inspector

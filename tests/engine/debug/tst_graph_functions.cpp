@@ -1,0 +1,227 @@
+// The list of functions that were traced, and their graphs as rows, by the debug server.
+#include <QtTest>
+
+#include "engine/graph/control.h"
+#include "engine/graph/functions.h"
+#include "engine/graph/tracer.h"
+#include "engine/ops/core/ops.h"
+#include "tests/engine/debug/served.h"
+#include "tests/engine/ops/op_call.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+
+namespace {
+
+using Inputs = std::span<const Tensor>;
+
+Tensor real(double value) {
+  return Tensor::scalar(value, DType::float64);
+}
+
+std::shared_ptr<graph::TracedGraph> trace_of(const std::function<Tensors(Inputs)>& function) {
+  const TensorSpec number{DType::float64, {}};
+  return std::make_shared<graph::TracedGraph>(graph::trace("f", std::array{number}, function));
+}
+
+/// One trace, and the function that has it.
+struct Listed {
+  std::shared_ptr<graph::TracedGraph> trace;
+  std::shared_ptr<graph::FunctionEntry> entry = graph::new_function_entry("f", 0);
+
+  explicit Listed(const std::function<Tensors(Inputs)>& function) : trace(trace_of(function)) {
+    entry->add(trace, {"f(x: float64 ())", {{protocol::TraceCause::first, "", "first call"}}, 7, 0});
+  }
+};
+
+/// A row a line: depth, name, op and inputs, attributes, result, note.
+std::string text_of(const protocol::GraphRow& row) {
+  std::string text(2 * row.depth, ' ');
+  if (row.number) text += row.name + " ";
+  text += row.op;
+  for (const auto& input : row.inputs) text += " " + input.name;
+  if (!row.attributes.empty()) text += " {" + row.attributes + "}";
+  if (!row.result.empty()) text += " : " + row.result;
+  if (!row.note.empty()) text += " [" + row.note + "]";
+  return text;
+}
+std::string text_of(const protocol::GraphRows& rows) {
+  std::string text;
+  for (const auto& row : rows.rows) text += text_of(row) + "\n";
+  return text;
+}
+
+protocol::GraphRows rows_of(RawClient& client, const Listed& listed, std::uint32_t stage,
+                            std::uint32_t first = 0, std::uint32_t count = 1000) {
+  return client.ask<protocol::GraphRows>(protocol::GetGraph{listed.trace->id, stage, first, count});
+}
+
+}  // namespace
+
+class TestGraphFunctions : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_function_is_listed_while_it_and_its_trace_are_alive() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const auto listed = [&] {
+      return client.ask<protocol::GraphFunctions>(protocol::GetGraphFunctions{0, 10}).functions;
+    };
+    QCOMPARE(listed().size(), 0u);
+    std::optional<Listed> square([](Inputs x) { return Tensors{ops::multiply(x[0], x[0])}; });
+    square->trace->calls = 3;
+    const auto functions = listed();
+    QCOMPARE(functions.size(), 1u);
+    QCOMPARE(functions[0].name, std::string("f"));
+    QCOMPARE(functions[0].total, 1u);
+    const protocol::FunctionTrace& trace = functions[0].traces.at(0);
+    QCOMPARE(trace.signature, std::string("f(x: float64 ())"));
+    QCOMPARE(trace.reasons.at(0).text, std::string("first call"));
+    QCOMPARE(trace.calls, 3u);
+    QCOMPARE(trace.nodes, 1u);
+    QVERIFY(trace.after == 7u);
+    square->trace.reset();
+    QCOMPARE(listed().size(), 0u);  // without a trace
+    square.reset();
+    QCOMPARE(listed().size(), 0u);
+    QCOMPARE(client.ask<protocol::Failure>(protocol::GetGraph{trace.id, 0, 0, 10}).code, std::string("gone"));
+  }
+
+  void functions_come_by_page_and_the_newest_traces_of_each() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    std::vector<Listed> many;
+    for (int i = 0; i < 5; ++i) many.emplace_back([](Inputs x) { return Tensors{ops::exp(x[0])}; });
+    std::vector<std::shared_ptr<graph::TracedGraph>> more;
+    for (int i = 0; i < 120; ++i) {
+      more.push_back(trace_of([](Inputs x) { return Tensors{ops::exp(x[0])}; }));
+      many[4].entry->add(more.back(), {"f(k=" + std::to_string(i) + ")", {}, 0, 0});
+    }
+    const auto page = client.ask<protocol::GraphFunctions>(protocol::GetGraphFunctions{3, 10});
+    QCOMPARE(page.total, 5u);
+    QCOMPARE(page.functions.size(), 2u);
+    QCOMPARE(page.functions[1].total, 121u);
+    QCOMPARE(page.functions[1].traces.size(), 100u);
+    QCOMPARE(page.functions[1].traces.back().signature, std::string("f(k=119)"));
+    QVERIFY(!page.functions[1].traces.back().after);
+    QCOMPARE(client.ask<protocol::Failure>(protocol::GetGraphFunctions{0, 201}).reason,
+             std::string("get_graph_functions: 201 functions were asked for, the most is 200"));
+  }
+
+  void each_stage_shows_what_its_pass_changed_under_the_same_numbers() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) {
+      const Tensor two = ops::exp(ops::zeros({}, DType::float64));
+      const Tensor one = ops::negative(x[0]), other = ops::negative(x[0]);
+      (void)ops::exp(x[0]);
+      return Tensors{ops::multiply(ops::add(one, other), two)};
+    });
+    const auto traced = rows_of(client, listed, 0);
+    QCOMPARE(traced.stages.size(), 4u);
+    QCOMPARE(traced.stages[0].name, std::string("as traced"));
+    QVERIFY2(text_of(traced).find("%3 negative x0 : float64 ()\n%4 negative x0 : float64 ()\n") !=
+                 std::string::npos,
+             text_of(traced).c_str());
+    const auto folded = rows_of(client, listed, 1);
+    QVERIFY2(
+        text_of(folded).find("%2 constant {1.0} : float64 () [folded: was exp(%1)]") != std::string::npos,
+        text_of(folded).c_str());
+    const auto merged = rows_of(client, listed, 2);
+    QVERIFY2(
+        text_of(merged).find("%4 negative x0 : float64 () [merged: the same as %3]\n") != std::string::npos,
+        text_of(merged).c_str());
+    // What stays keeps its number, and reads the node that took the place.
+    QVERIFY2(text_of(merged).find("%6 add %3 %3 : float64 ()\n") != std::string::npos,
+             text_of(merged).c_str());
+    const auto removed = rows_of(client, listed, 3);
+    QVERIFY2(
+        text_of(removed).find("%5 exp x0 : float64 () [removed: nothing reads it]\n") != std::string::npos,
+        text_of(removed).c_str());
+    QVERIFY2(text_of(removed).find("%7 multiply %6 %2 : float64 ()\nreturn %7 : float64 ()\n") !=
+                 std::string::npos,
+             text_of(removed).c_str());
+    QCOMPARE(removed.stages[1].folded, 2u);
+    QCOMPARE(removed.stages[2].merged, 1u);
+    QVERIFY(removed.stages[3].removed >= 1);
+    QCOMPARE(removed.stages[3].nodes, graph::count_nodes(listed.trace->running()));
+    QCOMPARE(client.ask<protocol::Failure>(protocol::GetGraph{listed.trace->id, 4, 0, 10}).reason,
+             std::string("get_graph: stage is 4; the trace has 3 passes"));
+  }
+
+  void branches_and_loops_are_nested() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) {
+      const Tensor chosen = graph::branch(
+          testing::called("greater", {x[0], real(1)}), [&] { return Tensors{ops::exp(x[0])}; },
+          [&] { return Tensors{ops::negative(x[0])}; })[0];
+      return graph::loop(
+          std::array{chosen},
+          [](Inputs v) {
+            return testing::called("less", {v[0], real(9)});
+          },
+          [](Inputs v) { return Tensors{ops::add(v[0], v[0])}; });
+    });
+    const std::string text = text_of(rows_of(client, listed, 0));
+    const auto at = [&](const std::string& part) { return text.find(part); };
+    QVERIFY2(at(" branch %") != std::string::npos &&
+                 at("\n  if true\n    captured0 captured : float64 ()\n") != std::string::npos,
+             text.c_str());
+    QVERIFY2(at("exp captured0 : float64 ()\n    return %1 : float64 ()\n  if false\n") != std::string::npos,
+             text.c_str());
+    QVERIFY2(at(" loop %") < at("\n  while\n") && at("\n  while\n") < at("\n  do\n"), text.c_str());
+  }
+
+  void a_long_graph_comes_in_pages() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    constexpr std::size_t length = 3000;
+    const Listed listed([](Inputs x) {
+      Tensor y = x[0];
+      for (std::size_t i = 0; i < length; ++i) y = ops::negative(y);
+      return Tensors{y};
+    });
+    std::string pages;
+    std::uint32_t total = 1;
+    for (std::uint32_t first = 0; first < total; first += 700) {
+      const auto page = rows_of(client, listed, 3, first, 700);
+      total = page.total;
+      QCOMPARE(page.first, first);
+      QCOMPARE(page.rows.size(), std::min<std::size_t>(700, total - first));
+      pages += text_of(page);
+    }
+    QCOMPARE(total, static_cast<std::uint32_t>(length + 2));  // the argument and "return"
+    QVERIFY(pages.ends_with(
+        "%2999 negative %2998 : float64 ()\n%3000 negative %2999 : float64 ()\nreturn %3000 : float64 ()\n"));
+    QCOMPARE(rows_of(client, listed, 3, total + 5).rows.size(), 0u);
+    QCOMPARE(client.ask<protocol::Failure>(protocol::GetGraph{listed.trace->id, 0, 0, 2001}).reason,
+             std::string("get_graph: 2001 rows were asked for, the most is 2000"));
+  }
+
+  void it_is_answered_while_an_op_waits_at_the_gate() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) { return Tensors{ops::exp(x[0])}; });
+    client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::pause});
+    std::thread program([] { (void)ops::exp(real(1)); });
+    while (client.ask<protocol::Status>(protocol::GetStatus{}).gate != protocol::GateState::stopped) {
+    }
+    const auto functions = client.ask<protocol::GraphFunctions>(protocol::GetGraphFunctions{0, 10});
+    const auto rows = rows_of(client, listed, 0);
+    client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::run});
+    program.join();
+    QCOMPARE(functions.functions.size(), 1u);
+    QCOMPARE(rows.rows.size(), 3u);
+  }
+};
+
+TAPEDECK_TEST(TestGraphFunctions)
+#include "tst_graph_functions.moc"

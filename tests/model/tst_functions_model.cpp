@@ -1,0 +1,280 @@
+// Graph's model without a window: what it asks, what it keeps of a session that ended, and what it says.
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "inspector/model/functions/functions_model.h"
+#include "inspector/model/functions/graph_text.h"
+#include "inspector/model/functions/graph_tree.h"
+#include "tests/model/fake_source.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+
+namespace {
+
+protocol::FunctionTrace traceOf(quint64 id, std::vector<protocol::TraceReason> reasons) {
+  protocol::FunctionTrace trace;
+  trace.id = id;
+  trace.signature = "f(k=" + std::to_string(id) + ")";
+  trace.reasons = std::move(reasons);
+  trace.calls = 1;
+  trace.nodes = 3;
+  trace.traced_nodes = 5;
+  return trace;
+}
+
+protocol::GraphFunctionInfo functionOf(const std::string& name, std::vector<protocol::FunctionTrace> traces) {
+  protocol::GraphFunctionInfo function;
+  function.id = traces.empty() ? 1 : 100 + traces[0].id;
+  function.name = name;
+  function.total = traces.size();
+  function.traces = std::move(traces);
+  return function;
+}
+
+protocol::GraphFunctions listOf(std::vector<protocol::GraphFunctionInfo> functions, bool eagerly = false) {
+  protocol::GraphFunctions list;
+  list.run_eagerly = eagerly;
+  list.total = static_cast<std::uint32_t>(functions.size());
+  list.functions = std::move(functions);
+  return list;
+}
+
+protocol::GraphRow nodeRow(std::int64_t number, const std::string& op, std::vector<std::int64_t> inputs,
+                           std::uint32_t depth = 0) {
+  protocol::GraphRow row;
+  row.depth = depth;
+  row.number = number;
+  row.name = "%" + std::to_string(number);
+  row.op = op;
+  for (const std::int64_t input : inputs) row.inputs.push_back({"%" + std::to_string(input), input});
+  row.result = "float32 ()";
+  return row;
+}
+
+protocol::GraphRow heading(const std::string& op, std::uint32_t depth) {
+  protocol::GraphRow row;
+  row.depth = depth;
+  row.op = op;
+  return row;
+}
+
+protocol::GraphRows pageOf(quint64 trace, std::uint32_t first, std::uint32_t count, std::uint32_t total) {
+  protocol::GraphRows rows;
+  rows.trace = trace;
+  rows.stages = {{"as traced", total}};
+  rows.first = first;
+  rows.total = total;
+  for (std::uint32_t i = first; i < first + count; ++i) rows.rows.push_back(nodeRow(i, "negative", {}));
+  return rows;
+}
+
+const protocol::TraceReason first_call{protocol::TraceCause::first, "", "first call"};
+
+}  // namespace
+
+class TestFunctionsModel : public QObject {
+  Q_OBJECT
+
+  test::FakeSource source_;
+  Session session_;
+  std::unique_ptr<FunctionsModel> model_;
+
+  /// Answers the newest request of that kind.
+  template <class Message>
+  void answer(const protocol::Reply& reply) {
+    const auto is_it = [](const auto& asked) { return protocol::holds_alternative<Message>(asked.message); };
+    QTRY_VERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), is_it));
+    const auto found = std::find_if(source_.waiting.begin(), source_.waiting.end(), is_it);
+    const quint64 id = found->id;
+    source_.waiting.erase(found);
+    emit source_.received(id, reply);
+  }
+  template <class Message>
+  std::size_t asked() const {
+    return source_.askedFor<Message>().size();
+  }
+
+ private slots:
+  void init() {
+    source_.status = {};
+    source_.status.records = source_.status.finished = 2;
+    source_.up = true;
+    session_.setSource(&source_);
+    QTRY_VERIFY(session_.live() && session_.recordCount() == 2);
+    source_.automatic = false;
+    source_.waiting.clear();
+    source_.asked.clear();
+    model_ = std::make_unique<FunctionsModel>(&session_);
+  }
+  void cleanup() {
+    model_.reset();
+    session_.setSource(nullptr);
+    source_.automatic = true;
+  }
+
+  void hiddenItAsksNothing() {
+    source_.status.records = 100;
+    source_.sendStatus();
+    nothingMayHappenFor(500);
+    QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{0});
+    model_->setShown(true);
+    QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{1});
+    QCOMPARE(model_->emptyText(), QString("Asking the session for its functions …"));
+    answer<protocol::GetGraphFunctions>(listOf({}));
+    QVERIFY(model_->emptyText().startsWith("No function was traced yet"));
+    source_.status.records = 101;
+    source_.sendStatus();
+    answer<protocol::GetGraphFunctions>(listOf({}, true));
+    QVERIFY(model_->emptyText().startsWith("Functions run eagerly"));
+  }
+
+  void manyFunctionsComeByPage() {
+    model_->setShown(true);
+    std::vector<protocol::GraphFunctionInfo> some;
+    for (quint64 i = 1; i <= 100; ++i)
+      some.push_back(functionOf("f" + std::to_string(i), {traceOf(i, {first_call})}));
+    auto page = listOf(some);
+    page.total = 150;
+    answer<protocol::GetGraphFunctions>(page);
+    QVERIFY(model_->functions().empty());  // all at once
+    QCOMPARE(source_.askedFor<protocol::GetGraphFunctions>().back().first, 100u);
+    some.resize(50);
+    page = listOf(some);
+    page.first = 100;
+    page.total = 150;
+    answer<protocol::GetGraphFunctions>(page);
+    QCOMPARE(model_->functions().size(), std::size_t{150});
+    QCOMPARE(model_->listNote(), QString());
+  }
+
+  void aGraphComesInPiecesAndTheOldOneStaysUntilAllAreHere() {
+    model_->setShown(true);
+    answer<protocol::GetGraphFunctions>(
+        listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
+    QCOMPARE(model_->trace(), 2u);  // the newest
+    QCOMPARE(model_->graphNote(), QString("Fetching the graph …"));
+    answer<protocol::GetGraph>(pageOf(2, 0, 1000, 1500));
+    QCOMPARE(model_->graphNote(), QString("Fetching the graph: 1,000 of 1,500 rows"));
+    QVERIFY(model_->rows().empty());
+    answer<protocol::GetGraph>(pageOf(2, 1000, 500, 1500));
+    QCOMPARE(model_->rows().size(), std::size_t{1500});
+    QCOMPARE(model_->graphNote(), QString());
+    model_->choose(1);
+    QCOMPARE(model_->rows().size(), std::size_t{1500});
+    answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
+    QCOMPARE(model_->rows().size(), std::size_t{3});
+    // Rows that do not follow are an error, and no graph.
+    model_->choose(2);
+    answer<protocol::GetGraph>(pageOf(2, 7, 3, 1500));
+    QVERIFY(model_->graphNote().contains("malformed"));
+    QCOMPARE(model_->rows().size(), std::size_t{3});
+  }
+
+  void theNewestTraceOfTheSameFunctionTakesThePlaceOfOneThatHasGone() {
+    model_->setShown(true);
+    answer<protocol::GetGraphFunctions>(
+        listOf({functionOf("f", {traceOf(1, {first_call})}), functionOf("g", {traceOf(2, {first_call})})}));
+    model_->choose(1);
+    answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
+    source_.status.records = 9;
+    source_.sendStatus();
+    answer<protocol::GetGraphFunctions>(
+        listOf({functionOf("g", {traceOf(2, {first_call})}), functionOf("f", {traceOf(5, {first_call})}),
+                functionOf("h", {traceOf(6, {first_call})})}));
+    QCOMPARE(model_->trace(), 5u);
+    answer<protocol::GetGraph>(protocol::Failure{"Trace 5 is not there any longer.", "gone"});
+    QCOMPARE(model_->graphNote(), QString("Trace 5 is not there any longer."));
+  }
+
+  void aSessionThatEndedIsShownAsOfThen() {
+    model_->setShown(true);
+    answer<protocol::GetGraphFunctions>(
+        listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
+    answer<protocol::GetGraph>(pageOf(2, 0, 3, 3));
+    source_.setUp(false);
+    QTRY_VERIFY(!session_.live());
+    QCOMPARE(model_->listNote(), QString("The session has ended; this is as of then."));
+    QCOMPARE(model_->rows().size(), std::size_t{3});
+    model_->choose(1);
+    QCOMPARE(model_->graphNote(), QString("The session has ended: this graph was not fetched before."));
+    model_->choose(2);
+    QCOMPARE(model_->graphNote(), QString());
+  }
+
+  void aTraceFileIsNotAsked() {
+    source_.status.trace_file = "/tmp/x.tapetrace";
+    source_.sendStatus();
+    QTRY_VERIFY(session_.status().trace_file);
+    model_->setShown(true);
+    QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{0});
+    QVERIFY2(model_->emptyText().startsWith("A trace file has the ops that ran, and no graphs of functions"),
+             qPrintable(model_->emptyText()));
+  }
+
+  void adviceFollowsTheCauseOfMostTraces() {
+    using enum protocol::TraceCause;
+    std::vector<protocol::FunctionTrace> traces{traceOf(1, {first_call})};
+    for (quint64 i = 2; i <= 4; ++i) traces.push_back(traceOf(i, {{shape, "x", "…"}}));
+    QCOMPARE(retraceWarning(functionOf("f", traces)), QString());
+    traces.push_back(traceOf(5, {{number, "k", "…"}}));
+    const QString warning = retraceWarning(functionOf("f", traces));
+    QVERIFY2(
+        warning.startsWith("Traced 5 times") && warning.contains("Argument x changes: give input_signature"),
+        qPrintable(warning));
+    QCOMPARE(reasonText(traceOf(1, {{shape, "x", "a"}, {number, "k", "b"}})), QString("a; b"));
+    protocol::FunctionTrace trace = traceOf(1, {});
+    trace.inlined = 2;
+    QCOMPARE(callsText(trace), QString("ran 1 time, part of 2 other graphs"));
+    trace.calls = trace.inlined = 0;
+    QCOMPARE(callsText(trace), QString("never ran"));
+    QCOMPARE(nodesText(trace), QString("3 nodes, 5 as traced"));
+    QCOMPARE(stageText({"dead code", 3, 0, 1, 2}, false), QString("After dead code: 1 merged, 2 removed"));
+    QCOMPARE(stageText({"dead code", 3}, false), QString("After dead code: no change"));
+  }
+
+  void rowsBecomeATreeThatAFilterThins() {
+    GraphTree tree;
+    auto gone = nodeRow(4, "square", {0});
+    gone.change = protocol::NodeChange::merged;
+    gone.note = "merged: the same as %1";
+    auto last = heading("return", 0);
+    last.inputs = {{"%2", 2}};
+    tree.setRows({nodeRow(0, "argument", {}), nodeRow(1, "square", {0}), nodeRow(2, "loop", {0, 1}),
+                  heading("while", 1), nodeRow(0, "less", {}, 2), heading("do", 1),
+                  nodeRow(0, "argument", {}, 2), nodeRow(1, "exp", {0}, 2), gone, last});
+    QCOMPARE(tree.rowCount(), 5);
+    QCOMPARE(tree.nodes(), 7);
+    const QModelIndex loop = tree.index(2, 0), body = tree.index(1, 0, loop);
+    QCOMPARE(tree.rowCount(loop), 2);
+    QCOMPARE(tree.rowCount(body), 2);
+    QCOMPARE(tree.parent(body), loop);
+    // Inputs are of the same graph.
+    QCOMPARE(tree.inputNode(loop, 1), tree.index(1, 0));
+    QCOMPARE(tree.inputNode(tree.index(1, 0, body), 0), tree.index(0, 0, body));
+    QVERIFY(!tree.inputNode(loop, 2).isValid());
+    QCOMPARE(tree.reader(tree.index(0, 0)), tree.index(1, 0));
+    QCOMPARE(tree.reader(tree.index(0, 0, body)), tree.index(1, 0, body));
+    QVERIFY(tree.index(3, 0).data(GraphTree::GoneRole).toBool());
+    QVERIFY(!tree.index(2, 0).data(GraphTree::GoneRole).toBool());
+    tree.setFilter("exp");
+    QCOMPARE(tree.rowCount(), 1);
+    QCOMPARE(tree.matches(), 1);
+    QCOMPARE(tree.rowCount(tree.index(0, 0)), 1);
+    QVERIFY(!tree.inputNode(tree.index(0, 0), 0).isValid());  // filtered out
+    tree.setFilter("square merged");
+    QCOMPARE(tree.matches(), 1);
+    tree.setFilter("nothing of the kind");
+    QCOMPARE(tree.rowCount(), 0);
+    tree.setFilter({});
+    QCOMPARE(tree.rowCount(), 5);
+    QCOMPARE(
+        graphAsText({nodeRow(1, "square", {0}), gone, last}, "f(x)"),
+        QString("f(x)\n%1 = square(%0) : float32 ()\n# %4 = square(%0) : float32 ()  [merged: the same as "
+                "%1]\nreturn %2\n"));
+  }
+};
+
+TAPEDECK_TEST(TestFunctionsModel)
+#include "tst_functions_model.moc"
