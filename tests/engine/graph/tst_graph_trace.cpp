@@ -5,6 +5,7 @@
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
+#include "engine/ops/random/random_state.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/symbolic_error.h"
 #include "tests/engine/event_log.h"
