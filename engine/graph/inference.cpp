@@ -6,7 +6,8 @@
 namespace tapedeck::graph {
 namespace {
 
-constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
+// Divided by much, powers of two above all; a product of three fits int32, in which tf.shape counts.
+constexpr std::array<std::int64_t, world_count> extents{480, 960, 1};
 constexpr std::array<int, world_count> ranks{2, 1, 0};
 constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
 constexpr int most_trials = 400;                                           // of a search, in one world
@@ -318,8 +319,21 @@ class Search {
         unknown = merged(one.shape, unknown, two.shape, other[i].unknown);
       }
     }
+    doubt_a_single_world(inferred);
     for (std::size_t i = 0; i < results.size(); ++i) set_worlds(inferred, i);
     return inferred;
+  }
+
+  /// One world alone tells nothing of what changes between them.
+  void doubt_a_single_world(Inferred& inferred) const {
+    if (std::ranges::count_if(answers_, [](const auto& answer) { return answer.has_value(); }) > 1) return;
+    const bool any_rank =
+        std::ranges::any_of(call_.inputs, [](const Tensor& input) { return unknown_of(input).rank; });
+    for (std::size_t i = 0; i < inferred.unknown.size(); ++i) {
+      inferred.unknown[i].rank = inferred.unknown[i].rank || any_rank;
+      const int rank = inferred.unknown[i].rank ? 0 : inferred.samples[i].shape.rank();
+      inferred.unknown[i].axes = static_cast<std::uint32_t>((std::uint64_t{1} << rank) - 1);
+    }
   }
 
   void set_worlds(Inferred& inferred, std::size_t result) const {

@@ -299,7 +299,7 @@ class TestGraphShapes : public QObject {
         [&] {
           traced_of({open({any, 2})}, unstacked);
         },
-        "unstack: has 5040 results or 10080");
+        "unstack: has 480 results or 960");
     QVERIFY2(wrong.empty(), wrong.c_str());
     QCOMPARE(traced_of({open({2, any})}, unstacked).results.size(), std::size_t{2});
   }
