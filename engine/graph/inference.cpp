@@ -48,7 +48,10 @@ class Search {
       if (!answers_[world]) look_further(world);
     const bool assumes =
         std::ranges::any_of(call_.numbers, [](const OpenNumber& number) { return number.assumed; });
-    if (searched_ || assumes) vary();
+    if (searched_ || assumes)
+      vary();
+    else
+      doubt_cancellations();
     return merge();
   }
 
@@ -173,9 +176,14 @@ class Search {
         if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
     }
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world]))
+      if (!call_.numbers[i].is_whole && is_open(call_.numbers[i], world))
         all.push_back({0, -1, i, near_numbers(true), {}});
     return all;
+  }
+
+  /// Whether the number may be another one with the same shapes of inputs.
+  static bool is_open(const OpenNumber& number, std::size_t world) {
+    return number.assumed || !number.values[world] || number.values[0] != number.values[1];
   }
 
   static void put(Trial& trial, const Unknown& unknown, std::size_t option) {
@@ -298,8 +306,46 @@ class Search {
       }
     }
     doubt_a_single_world(inferred);
+    for (const auto& [result, axis] : doubts_)
+      if (!inferred.unknown[result].rank) inferred.unknown[result].axes |= std::uint32_t{1} << axis;
     for (std::size_t i = 0; i < results.size(); ++i) set_worlds(inferred, i);
     return inferred;
+  }
+
+  /// Unknown extents that have nothing to do with each other are equal in each world. So a difference of two
+  /// is 0 in all of them, a quotient or a window 1. Where results have such extents, each unknown is changed
+  /// alone.
+  void doubt_cancellations() {
+    const auto is_doubtful = [&](std::size_t result, int axis) {
+      return std::ranges::all_of(answers_, [&](const auto& answer) {
+        const Shape& shape = answer->results[result].spec.shape;
+        return axis < shape.rank() && shape[axis] == answers_[0]->results[result].spec.shape[axis] &&
+               shape[axis] <= 1;
+      });
+    };
+    std::vector<std::pair<std::size_t, int>> doubtful;
+    for (std::size_t i = 0; i < answers_[0]->results.size(); ++i)
+      for (int axis = 0; axis < answers_[0]->results[i].spec.shape.rank(); ++axis)
+        if (std::ranges::all_of(answers_, [&](const auto& answer) { return i < answer->results.size(); }) &&
+            is_doubtful(i, axis))
+          doubtful.emplace_back(i, axis);
+    if (doubtful.empty()) return;
+    const std::vector<Unknown> all = unknowns(0);
+    if (all.size() < 2) return;
+    for (const Unknown& unknown : all)
+      for (const std::int64_t value : {std::int64_t{0}, extents[2], extents[1]}) {
+        if (!unknown.shapes.empty() || (value == 0 && unknown.number == SIZE_MAX)) continue;
+        Trial trial = trials_[0];
+        (unknown.number != SIZE_MAX ? trial.numbers[unknown.number]
+                                    : trial.shapes[unknown.input][unknown.axis]) = value;
+        const std::optional<Answer> found = tried(trial);
+        for (const auto& [result, axis] : doubtful) {
+          if (!found || result >= found->results.size()) continue;
+          const Shape &other = found->results[result].spec.shape,
+                      &own = answers_[0]->results[result].spec.shape;
+          if (other.rank() == own.rank() && other[axis] != own[axis]) doubts_.emplace_back(result, axis);
+        }
+      }
   }
 
   /// One world alone tells nothing of what changes between them.
@@ -346,9 +392,10 @@ class Search {
   std::vector<std::size_t> firsts_;
   std::vector<Attribute> attributes_;
   std::array<std::optional<Answer>, world_count> answers_;
-  std::array<Trial, world_count> trials_;     ///< that gave the answers
-  std::vector<std::vector<OpenResult>> all_;  ///< that were found
-  std::exception_ptr error_;                  ///< the first one
+  std::array<Trial, world_count> trials_;            ///< that gave the answers
+  std::vector<std::vector<OpenResult>> all_;         ///< that were found
+  std::exception_ptr error_;                         ///< the first one
+  std::vector<std::pair<std::size_t, int>> doubts_;  ///< axes of results that are not known after all
   bool searched_ = false;
 };
 
