@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/graph/results_of_values.h"
+
 namespace tapedeck::graph {
 namespace {
 
-constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
+// Divided by much, powers of two above all; a product of three fits int32, in which tf.shape counts.
+constexpr std::array<std::int64_t, world_count> extents{480, 960, 1};
 constexpr std::array<int, world_count> ranks{2, 1, 0};
 constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
 constexpr int most_trials = 400;                                           // of a search, in one world
@@ -16,30 +19,6 @@ Shape filled(int rank, std::int64_t extent) {
   Shape shape;
   for (int axis = 0; axis < rank; ++axis) shape.push_back(extent);
   return shape;
-}
-
-/// The results' specs of an op whose shape rule leaves them to the values.
-struct OpenResult {
-  TensorSpec spec;
-  UnknownShape unknown;
-};
-
-std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs,
-                                          const Attributes& attributes) {
-  constexpr UnknownShape first_axis{1, false};
-  if (op.name == "where_indices") return {{{DType::int64, {1, inputs[0].rank()}}, first_axis}};
-  if (op.name == "unique" || op.name == "unique_with_counts") {
-    const DType index = std::get<DType>(attributes[op.place_of("out_idx")]);
-    std::vector<OpenResult> results{{{inputs[0].dtype(), {1}}, first_axis}, {{index, inputs[0].shape()}, {}}};
-    if (op.name == "unique_with_counts") results.push_back({{index, {1}}, first_axis});
-    return results;
-  }
-  if (inputs.size() == 1 && inputs[0].dtype() == DType::string)  // the words or letters of a string
-    return {{{DType::string, {1}}, first_axis}};
-  fail<UnimplementedError>(
-      op.name,
-      ": the shape of its result depends on values, which a graph function does not have "
-      "while it is traced");
 }
 
 /// An extent, a rank or a number that is not known, and what it may be.
@@ -69,7 +48,10 @@ class Search {
       if (!answers_[world]) look_further(world);
     const bool assumes =
         std::ranges::any_of(call_.numbers, [](const OpenNumber& number) { return number.assumed; });
-    if (searched_ || assumes) vary();
+    if (searched_ || assumes)
+      vary();
+    else
+      doubt_cancellations();
     return merge();
   }
 
@@ -194,9 +176,14 @@ class Search {
         if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
     }
     for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world]))
+      if (!call_.numbers[i].is_whole && is_open(call_.numbers[i], world))
         all.push_back({0, -1, i, near_numbers(true), {}});
     return all;
+  }
+
+  /// Whether the number may be another one with the same shapes of inputs.
+  static bool is_open(const OpenNumber& number, std::size_t world) {
+    return number.assumed || !number.values[world] || number.values[0] != number.values[1];
   }
 
   static void put(Trial& trial, const Unknown& unknown, std::size_t option) {
@@ -318,8 +305,59 @@ class Search {
         unknown = merged(one.shape, unknown, two.shape, other[i].unknown);
       }
     }
+    doubt_a_single_world(inferred);
+    for (const auto& [result, axis] : doubts_)
+      if (!inferred.unknown[result].rank) inferred.unknown[result].axes |= std::uint32_t{1} << axis;
     for (std::size_t i = 0; i < results.size(); ++i) set_worlds(inferred, i);
     return inferred;
+  }
+
+  /// Unknown extents that have nothing to do with each other are equal in each world. So a difference of two
+  /// is 0 in all of them, a quotient or a window 1. Where results have such extents, each unknown is changed
+  /// alone.
+  void doubt_cancellations() {
+    const auto is_doubtful = [&](std::size_t result, int axis) {
+      return std::ranges::all_of(answers_, [&](const auto& answer) {
+        const Shape& shape = answer->results[result].spec.shape;
+        return axis < shape.rank() && shape[axis] == answers_[0]->results[result].spec.shape[axis] &&
+               shape[axis] <= 1;
+      });
+    };
+    std::vector<std::pair<std::size_t, int>> doubtful;
+    for (std::size_t i = 0; i < answers_[0]->results.size(); ++i)
+      for (int axis = 0; axis < answers_[0]->results[i].spec.shape.rank(); ++axis)
+        if (std::ranges::all_of(answers_, [&](const auto& answer) { return i < answer->results.size(); }) &&
+            is_doubtful(i, axis))
+          doubtful.emplace_back(i, axis);
+    if (doubtful.empty()) return;
+    const std::vector<Unknown> all = unknowns(0);
+    if (all.size() < 2) return;
+    for (const Unknown& unknown : all)
+      for (const std::int64_t value : {std::int64_t{0}, extents[2], extents[1]}) {
+        if (!unknown.shapes.empty() || (value == 0 && unknown.number == SIZE_MAX)) continue;
+        Trial trial = trials_[0];
+        (unknown.number != SIZE_MAX ? trial.numbers[unknown.number]
+                                    : trial.shapes[unknown.input][unknown.axis]) = value;
+        const std::optional<Answer> found = tried(trial);
+        for (const auto& [result, axis] : doubtful) {
+          if (!found || result >= found->results.size()) continue;
+          const Shape &other = found->results[result].spec.shape,
+                      &own = answers_[0]->results[result].spec.shape;
+          if (other.rank() == own.rank() && other[axis] != own[axis]) doubts_.emplace_back(result, axis);
+        }
+      }
+  }
+
+  /// One world alone tells nothing of what changes between them.
+  void doubt_a_single_world(Inferred& inferred) const {
+    if (std::ranges::count_if(answers_, [](const auto& answer) { return answer.has_value(); }) > 1) return;
+    const bool any_rank =
+        std::ranges::any_of(call_.inputs, [](const Tensor& input) { return unknown_of(input).rank; });
+    for (std::size_t i = 0; i < inferred.unknown.size(); ++i) {
+      inferred.unknown[i].rank = inferred.unknown[i].rank || any_rank;
+      const int rank = inferred.unknown[i].rank ? 0 : inferred.samples[i].shape.rank();
+      inferred.unknown[i].axes = static_cast<std::uint32_t>((std::uint64_t{1} << rank) - 1);
+    }
   }
 
   void set_worlds(Inferred& inferred, std::size_t result) const {
@@ -354,9 +392,10 @@ class Search {
   std::vector<std::size_t> firsts_;
   std::vector<Attribute> attributes_;
   std::array<std::optional<Answer>, world_count> answers_;
-  std::array<Trial, world_count> trials_;     ///< that gave the answers
-  std::vector<std::vector<OpenResult>> all_;  ///< that were found
-  std::exception_ptr error_;                  ///< the first one
+  std::array<Trial, world_count> trials_;            ///< that gave the answers
+  std::vector<std::vector<OpenResult>> all_;         ///< that were found
+  std::exception_ptr error_;                         ///< the first one
+  std::vector<std::pair<std::size_t, int>> doubts_;  ///< axes of results that are not known after all
   bool searched_ = false;
 };
 

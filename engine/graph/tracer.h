@@ -118,6 +118,7 @@ class GraphTracer final : public TapeTracer {
   std::optional<Tensor> value_in_world(const Tensor& tensor, std::size_t world, bool& assumed) const;
   std::vector<OpenNumber> open_numbers(const OpDef& op, const Attributes& attributes, Node& node,
                                        Tensors& inputs) const;
+  bool depends_on_unknown(const Tensor& tensor, std::int64_t index, std::int64_t value) const;
   std::vector<bool> reached_sources(const Tape::GradientCall& call);
   std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
   std::optional<Tensor> evaluated_op(Value value, Evaluation& evaluation) const;

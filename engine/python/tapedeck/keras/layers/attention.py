@@ -194,9 +194,9 @@ class _Projection(EinsumDense):
         self._free, self._made = len(free), tuple(made)
 
     def call(self, inputs):
-        shape = [int(each) for each in inputs.shape]
-        depth = math.prod(shape[self._free:])
-        outputs = _matmul(_reshape(inputs, [math.prod(shape[:self._free]), depth]), _reshape(self.kernel, [depth, -1]))
+        shape = extents(inputs)
+        depth = product(shape[self._free:])
+        outputs = _matmul(_reshape(inputs, [product(shape[:self._free]), depth]), _reshape(self.kernel, [depth, -1]))
         if self.bias is not None:
             outputs = outputs + _reshape(self.bias, [-1])
         return _reshape(outputs, [*shape[:self._free], *self._made])
