@@ -195,6 +195,90 @@ class Loops(ArrayCase):
         self.checkGradients(rewritten, ROWS)
 
 
+class Lists(ArrayCase):
+    """That loops of unknown length make longer."""
+
+    def test_append(self):
+        def squares(a):
+            items = [a[0]]
+            for x in tf.data.Dataset.from_tensor_slices(a):
+                items.append(x * x)
+            i = 0
+            while tf.cast(i, tf.float32) < a[2]:
+                if a[i] > 0.:
+                    items.append(a[i])
+                i += 1
+            total = tf.constant(0.)
+            for item in items:
+                total = total * 2 + item
+            return tf.stack(items), total, items[-1], tf.cast(len(items), tf.int32)
+
+        self.check(squares, VECTOR)
+
+    def test_structures_and_results(self):
+        def pairs(a):
+            items = []
+            for i in tf.range(tf.size(a)):
+                for j in tf.range(i):
+                    items.append((a[i], {"product": [a[i] * a[j]]}))
+            return items
+
+        expected = pairs(VECTOR)
+        made = tf.function(pairs, input_signature=[tf.TensorSpec([None], tf.float32)])
+        self.assertSame(made(VECTOR), expected)
+        self.assertEqual(made(VECTOR[:1]), [])
+        self.assertSame(tf.function(lambda a: made(a))(VECTOR), expected)
+
+    def test_stack_and_concat_along_other_axes(self):
+        def joined(a):
+            items = []
+            for i in tf.range(tf.shape(a)[0]):
+                items.append(a * tf.cast(i, tf.float32))
+            return tf.stack(items, 1), tf.stack(items, axis=-1), tf.concat(items, 0), tf.concat(items, 1), tf.concat(items, axis=-1)
+
+        self.check(joined, ROWS)
+
+    def test_gradients(self):
+        def grown(a):
+            items = []
+            for i in tf.range(tf.shape(a)[0]):
+                items.append(a[i] * a[0])
+            return tf.stack(items)
+
+        self.checkGradients(grown, ROWS)
+
+    def test_errors(self):
+        def mixed(n):
+            items = []
+            for i in tf.range(n):
+                if i > 1:
+                    items.append(i)
+                else:
+                    items.append(tf.cast(i, tf.float32))
+            return items
+
+        with self.assertRaisesRegex(TypeError, "'items' must have the same dtype in both branches|dtype"):
+            tf.function(mixed)(tf.constant(3))
+
+        def alone(x):
+            items = []
+            if x > 0:
+                items.append(x)
+            return items
+
+        with self.assertRaisesRegex(TypeError, "'items' must have the same structure in both branches"):
+            tf.function(alone)(tf.constant(3))
+        with self.assertRaisesRegex(TypeError, "the length of a list that a loop of a graph makes longer"):
+            tf.function(lambda n: sorted(numbers_below(n)))(tf.constant(3))
+
+
+def numbers_below(n):
+    items = []
+    for i in tf.range(n):
+        items.append(i)
+    return items
+
+
 class Mapping(ArrayCase):
     def test_map_fn(self):
         self.check(lambda a: tf.map_fn(lambda r: r * r + 1, a), ROWS)
