@@ -78,7 +78,10 @@ class GrowingList:
 
     def append(self, item):
         """Adds an item."""
-        nest.assert_same_structure(nest.map_structure(lambda _: None, item), self._form)
+        form = nest.map_structure(lambda _: None, item)
+        if nest._shape_of(form) != nest._shape_of(self._form):
+            raise _engine.TypeMismatchError(f"a list that a loop of a graph makes longer has items of the form {self._form!r}; {item!r} has "
+                                            "another one")
         count = self._arrays[0].size()
         self._arrays = [array.write(count, tensor(leaf)) for array, leaf in zip(self._arrays, nest.flatten(item))]
 
