@@ -1,6 +1,8 @@
 """Data sets in functions that are traced: loops over them, iterators, functions of their stages, data sets as arguments and results."""
 import contextlib
 import gc
+import os
+import tempfile
 import unittest
 import weakref
 
@@ -11,6 +13,35 @@ from graph_mode import GraphCase
 from tapedeck.data import settings
 
 Dataset = tf.data.Dataset
+
+
+class Files(GraphCase):
+    def test_images_and_records_of_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, f"{number}.png") for number in range(3)]
+            for number, path in enumerate(paths):
+                tf.io.write_file(path, tf.io.encode_png(np.full((2, 3 + number, 3), number, np.uint8)))
+
+            def loaded(path):
+                image = tf.io.decode_png(tf.io.read_file(path), channels=3)
+                return tf.reduce_mean(tf.cast(image, tf.float32)), tf.shape(image)
+
+            data = Dataset.from_tensor_slices(paths).map(loaded)
+            self.assertEqual([(float(mean), shape.numpy().tolist()) for mean, shape in data], [(n, [2, 3 + n, 3]) for n in range(3)])
+            with self.assertRaises(tf.errors.NotFoundError) as caught:
+                list(Dataset.from_tensors(os.path.join(folder, "none")).map(loaded))
+            self.assertIn("In the graph of loaded", caught.exception.__notes__[0])
+
+    def test_records_and_lines(self):
+        feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[4, 5]))
+        example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
+        parsed = Dataset.from_tensors(example).map(lambda text: tf.io.parse_single_example(text, {"x": tf.io.FixedLenFeature([2], tf.int64)}))
+        self.assertEqual(parsed.element_spec, {"x": tf.TensorSpec([2], tf.int64)})
+        self.assertEqual([row["x"].numpy().tolist() for row in parsed], [[4, 5]])
+        lines = Dataset.from_tensor_slices(["1,2.5", "3,4.5"]).map(lambda line: tf.io.decode_csv(line, [0, 0.]))
+        self.assertEqual([(int(a), float(b)) for a, b in lines], [(1, 2.5), (3, 4.5)])
+        raw = Dataset.from_tensors(b"\1\0\2\0").map(lambda text: tf.io.decode_raw(text, tf.int16))
+        self.assertEqual([values.numpy().tolist() for values in raw], [[1, 2]])
 
 
 def numbers(*values):

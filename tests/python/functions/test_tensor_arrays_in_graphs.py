@@ -318,6 +318,63 @@ class Mapping(ArrayCase):
             unlike(tf.zeros([2]), tf.zeros([3]))
 
 
+class Sparse(GraphCase):
+    ONE = tf.SparseTensor([[0, 1], [1, 0]], [1., 2.], [2, 3])
+    OTHER = tf.SparseTensor([[0, 0], [0, 2], [1, 1]], [3., 4., 5.], [2, 3])
+    DENSE = tf.constant(np.arange(6, dtype=np.float32).reshape(3, 2))
+
+    def assertSameSparse(self, one, other):
+        self.assertIsInstance(one, tf.SparseTensor)
+        self.assertSame((one.indices, one.values, one.dense_shape), (other.indices, other.values, other.dense_shape))
+
+    def test_as_arguments_and_results(self):
+        traces = []
+
+        def worked(sparse, dense):
+            traces.append(1)
+            product = tf.sparse.sparse_dense_matmul(sparse, dense)
+            return (tf.sparse.to_dense(sparse), product, tf.sparse.reduce_sum(sparse), tf.sparse.reduce_max(sparse, 1)), (
+                sparse, tf.sparse.transpose(sparse), tf.sparse.add(sparse, sparse), tf.sparse.from_dense(dense))
+
+        made = tf.function(worked)
+        for sparse in (self.ONE, self.OTHER):
+            expected, found = worked(sparse, self.DENSE), made(sparse, self.DENSE)
+            self.assertSame(found[0], expected[0])
+            for one, other in zip(found[1], expected[1], strict=True):
+                self.assertSameSparse(one, other)
+        self.assertEqual(len(traces), 3)  # the numbers of values differ; one trace, and two calls of the function itself
+        made(tf.SparseTensor([[0, 1]], [1.], [2, 4]), tf.zeros([4, 2]))
+        self.assertEqual(len(traces), 4)
+
+    def test_in_branches_and_loops(self):
+        @tf.function
+        def scaled(sparse, n):
+            for _ in tf.range(n):
+                sparse = tf.SparseTensor(sparse.indices, sparse.values * 2., sparse.dense_shape)
+            if n > 1:
+                chosen = sparse
+            else:
+                chosen = tf.SparseTensor(sparse.indices[:1], sparse.values[:1], sparse.dense_shape)
+            return chosen
+
+        self.assertSameSparse(scaled(self.OTHER, tf.constant(2)), self.OTHER.with_values([12., 16., 20.]))
+        self.assertSameSparse(scaled(self.OTHER, tf.constant(1)), tf.SparseTensor([[0, 0]], [6.], [2, 3]))
+
+    def test_gradients(self):
+        def loss(sparse):
+            return tf.reduce_sum(tf.sparse.sparse_dense_matmul(sparse, self.DENSE) ** 2)
+
+        def gradient(sparse, function):
+            with tf.GradientTape() as tape:
+                tape.watch(sparse.values)
+                y = function(sparse)
+            return tape.gradient(y, sparse.values)
+
+        expected = gradient(self.OTHER, loss)
+        self.assertSame(gradient(self.OTHER, tf.function(loss)), expected)
+        self.assertSame(tf.function(lambda sparse: gradient(sparse, loss))(self.OTHER), expected)
+
+
 class Slices(GraphCase):
     """IndexedSlices."""
 

@@ -125,9 +125,7 @@ def list_append(target):
 
 
 def _len(thing):
-    """len(…); of a tensor whose first extent only a run knows, that extent."""
-    if is_symbolic(thing) and isinstance(thing.shape, tuple) and len(thing.shape) and thing.shape[0] is None:
-        return op("shape")(thing)[0]
+    """len(…), of lists that loops of a graph make longer, too."""
     return thing.count() if isinstance(thing, lists.GrowingList) else len(thing)
 
 
