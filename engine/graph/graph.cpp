@@ -115,6 +115,17 @@ ValueSpec spec_of(const Tensor& tensor) {
   return {tensor.dtype(), tensor.shape(), unknown_of(tensor)};
 }
 
+ValueSpec spec_of(const Variable& variable) {
+  ValueSpec spec{variable.dtype(), variable.shape()};
+  const auto& open = variable.open_shape();
+  if (!open) return spec;
+  spec.unknown.rank = !open->extents;
+  for (int axis = 0; !spec.unknown.rank && axis < spec.shape.rank(); ++axis)
+    if ((*open->extents)[static_cast<std::size_t>(axis)] == OpenShape::any)
+      spec.unknown.axes |= std::uint32_t{1} << axis;
+  return spec;
+}
+
 std::string to_string(const ValueSpec& spec) {
   return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape, spec.unknown);
 }

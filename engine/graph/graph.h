@@ -51,6 +51,8 @@ struct ValueSpec {
   UnknownShape unknown = {};
 };
 ValueSpec spec_of(const Tensor& tensor);
+/// Of a variable whose shape assignments may change, what stays.
+ValueSpec spec_of(const Variable& variable);
 /// "float32 (None, 2)".
 std::string to_string(const ValueSpec& spec);
 

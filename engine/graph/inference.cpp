@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/graph/results_of_values.h"
+
 namespace tapedeck::graph {
 namespace {
 
-constexpr std::array<std::int64_t, world_count> extents{5040, 10080, 1};
+// Divided by much, powers of two above all; a product of three fits int32, in which tf.shape counts.
+constexpr std::array<std::int64_t, world_count> extents{480, 960, 1};
 constexpr std::array<int, world_count> ranks{2, 1, 0};
 constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
 constexpr int most_trials = 400;                                           // of a search, in one world
@@ -16,30 +19,6 @@ Shape filled(int rank, std::int64_t extent) {
   Shape shape;
   for (int axis = 0; axis < rank; ++axis) shape.push_back(extent);
   return shape;
-}
-
-/// The results' specs of an op whose shape rule leaves them to the values.
-struct OpenResult {
-  TensorSpec spec;
-  UnknownShape unknown;
-};
-
-std::vector<OpenResult> results_of_values(const OpDef& op, std::span<const Tensor> inputs,
-                                          const Attributes& attributes) {
-  constexpr UnknownShape first_axis{1, false};
-  if (op.name == "where_indices") return {{{DType::int64, {1, inputs[0].rank()}}, first_axis}};
-  if (op.name == "unique" || op.name == "unique_with_counts") {
-    const DType index = std::get<DType>(attributes[op.place_of("out_idx")]);
-    std::vector<OpenResult> results{{{inputs[0].dtype(), {1}}, first_axis}, {{index, inputs[0].shape()}, {}}};
-    if (op.name == "unique_with_counts") results.push_back({{index, {1}}, first_axis});
-    return results;
-  }
-  if (inputs.size() == 1 && inputs[0].dtype() == DType::string)  // the words or letters of a string
-    return {{{DType::string, {1}}, first_axis}};
-  fail<UnimplementedError>(
-      op.name,
-      ": the shape of its result depends on values, which a graph function does not have "
-      "while it is traced");
 }
 
 /// An extent, a rank or a number that is not known, and what it may be.
@@ -318,8 +297,21 @@ class Search {
         unknown = merged(one.shape, unknown, two.shape, other[i].unknown);
       }
     }
+    doubt_a_single_world(inferred);
     for (std::size_t i = 0; i < results.size(); ++i) set_worlds(inferred, i);
     return inferred;
+  }
+
+  /// One world alone tells nothing of what changes between them.
+  void doubt_a_single_world(Inferred& inferred) const {
+    if (std::ranges::count_if(answers_, [](const auto& answer) { return answer.has_value(); }) > 1) return;
+    const bool any_rank =
+        std::ranges::any_of(call_.inputs, [](const Tensor& input) { return unknown_of(input).rank; });
+    for (std::size_t i = 0; i < inferred.unknown.size(); ++i) {
+      inferred.unknown[i].rank = inferred.unknown[i].rank || any_rank;
+      const int rank = inferred.unknown[i].rank ? 0 : inferred.samples[i].shape.rank();
+      inferred.unknown[i].axes = static_cast<std::uint32_t>((std::uint64_t{1} << rank) - 1);
+    }
   }
 
   void set_worlds(Inferred& inferred, std::size_t result) const {

@@ -115,6 +115,9 @@ void Executable::check(std::span<const Tensor> arguments) const {
 /// The rest of the graph relies on what the trace said of these results.
 void Executable::check_results(std::size_t number, std::span<const Tensor> results) const {
   const Node& node = graph_.nodes[number];
+  if (results.size() != node.results.size())
+    fail<InvalidArgumentError>(node.op ? node.op->name : graph_.name, ": has ", results.size(),
+                               " results in this run; the traced function has ", node.results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].dtype() == node.results[i].dtype && fits_shape(results[i], node, i)) continue;
     const Value value{static_cast<std::int32_t>(number), static_cast<std::int32_t>(i)};

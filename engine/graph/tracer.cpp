@@ -30,18 +30,6 @@ std::optional<std::int64_t> traced_draw(const OpContext& context) {
   return counter && *counter < drawn_when_run / 2 ? std::optional(*counter) : std::nullopt;
 }
 
-/// Of a variable whose shape assignments may change, what stays.
-ValueSpec spec_of_variable(const Variable& variable) {
-  ValueSpec spec{variable.dtype(), variable.shape()};
-  const auto& open = variable.open_shape();
-  if (!open) return spec;
-  spec.unknown.rank = !open->extents;
-  for (int axis = 0; !spec.unknown.rank && axis < spec.shape.rank(); ++axis)
-    if ((*open->extents)[static_cast<std::size_t>(axis)] == OpenShape::any)
-      spec.unknown.axes |= std::uint32_t{1} << axis;
-  return spec;
-}
-
 std::string described(const Tensor& tensor) {
   return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + shape_text(tensor);
 }
@@ -181,16 +169,9 @@ Tensor GraphTracer::read(const Variable& variable) {
   Node node;
   node.kind = NodeKind::read;
   node.variable = variable;
-  const ValueSpec spec = spec_of_variable(variable);
+  const ValueSpec spec = graph::spec_of(variable);
   set_results(node, {&spec, 1});
   return variables_[variable.id()] = results_of(add(std::move(node), {}))[0];
-}
-
-Tensor GraphTracer::variables_value(const Variable& variable) const {
-  const auto known = variables_.find(variable.id());
-  if (known != variables_.end()) return known->second;
-  const ValueSpec spec = spec_of_variable(variable);
-  return symbolic_tensor(spec.dtype, spec.shape, spec.unknown);
 }
 
 void GraphTracer::assign(const Variable& variable, const Tensor& value) {
@@ -318,67 +299,6 @@ Tensors GraphTracer::gradient(const Tape::GradientCall& call, const std::functio
   return runs_decide_since(tape_of(call.tape, "gradient")) ? gradient_of_runs(call, play) : play();
 }
 
-/// The tape is played here to see which gradients there are and of which shapes. What that added to the graph
-/// goes again: each run plays the tape anew. Samples of unknown shapes may not fit each other in VJPs: then
-/// the graph alone says which gradients there are.
-Tensors GraphTracer::tried_gradients(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
-  const std::size_t first = graph_.nodes.size(), first_capture = captures_.size();
-  const bool is_open =
-      open_up_to_ > tapes_[static_cast<std::size_t>(tape_of(call.tape, "gradient"))].first_node;
-  guessing_ = true;
-  Tensors gradients;
-  std::exception_ptr error;
-  try {
-    gradients = play();
-  } catch (const InvalidArgumentError&) {
-    error = std::current_exception();
-  } catch (const UnimplementedError&) {
-    error = std::current_exception();
-  } catch (...) {
-    guessing_ = false;
-    throw;
-  }
-  guessing_ = false;
-  if (error && !is_open) std::rethrow_exception(error);
-  drop_nodes_from(first, first_capture);
-  if (error) {
-    gradients.clear();
-    Tensors read(call.targets.begin(), call.targets.end()), given;
-    const std::vector<bool> reached = reached_sources(call);
-    for (std::size_t i = 0; i < call.sources.size(); ++i) {
-      const Tape::Source& source = call.sources[i];
-      const bool wanted = reached[i] || call.unconnected == Unconnected::zero;
-      const Tensor value = source.variable ? variables_value(*source.variable) : source.tensor;
-      gradients.push_back(wanted ? symbolic_tensor(value.dtype(), value.shape(), unknown_of(value))
-                                 : Tensor());
-      if (!source.variable) read.push_back(value);
-      if (wanted) given.push_back(gradients.back());
-    }
-    for (const Tensor& weight : call.output_gradients)
-      if (weight) read.push_back(weight);
-    put_on_tapes("gradient", read, std::vector<bool>(read.size(), true), given);
-  }
-  if (is_open) give_source_shapes(call, gradients);
-  return gradients;
-}
-
-/// What the tape gave for samples has the shapes of the sources.
-void GraphTracer::give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients) {
-  const auto follow = [](const Tensor& gradient, const Shape& shape, UnknownShape unknown) {
-    if (gradient && gradient.is_symbolic() && unknown) set_symbolic_shape(gradient, shape, unknown);
-  };
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const Tape::Source& source = call.sources[i];
-    const ValueSpec spec =
-        source.variable ? spec_of_variable(*source.variable) : graph::spec_of(source.tensor);
-    follow(gradients[i], spec.shape, spec.unknown);
-    if (!call.rows) continue;
-    const Tape::RowGradient& rows = (*call.rows)[i];
-    if (rows.values) follow(rows.values, rows.values.shape(), {1, false});
-    if (rows.indices) follow(rows.indices, rows.indices.shape(), {1, false});
-  }
-}
-
 /// Each run plays the tape.
 Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play) {
   Tensors gradients = tried_gradients(call, play);
@@ -413,7 +333,9 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
     add_part(i, TapeUse::Part::indices, (*call.rows)[i].indices);
   }
   const std::vector<std::pair<std::int32_t, TapeUse::Part>> places = use.parts;
-  tapes_[static_cast<std::size_t>(use.tape)].played_by_runs = true;
+  OwnTape& tape = tapes_[static_cast<std::size_t>(use.tape)];
+  if (tape.played_by_runs) keep_records(tape);
+  tape.played_by_runs = true;
   node.tape = std::make_shared<const TapeUse>(std::move(use));
   set_results(node, specs);
   Tensors results = results_of(add(std::move(node), inputs));

@@ -131,6 +131,7 @@ class GraphTracer final : public TapeTracer {
     std::size_t first_node = 0;
     bool played_by_runs = false;
   };
+  void keep_records(const OwnTape& tape);
   std::vector<OwnTape> tapes_;  ///< in the order in which they began
   /// By the number that the trace gave a draw: the node that draws.
   std::unordered_map<std::int64_t, std::int32_t> draws_;

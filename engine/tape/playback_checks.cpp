@@ -2,6 +2,7 @@
 
 #include "engine/ops/core/floating.h"
 #include "engine/ops/elementwise/complex.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck::detail {
 namespace {
@@ -34,9 +35,9 @@ void check_request(const GradientRequest& request) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Tensor& given = output_gradients[i];
     if (!given) continue;
-    if (given.shape() != targets[i].shape())
-      fail<InvalidArgumentError>("gradient: output gradient ", i, " has shape ", to_string(given.shape()),
-                                 ", its target has shape ", to_string(targets[i].shape()));
+    if (!is_compatible(given.shape(), unknown_of(given), targets[i].shape(), unknown_of(targets[i])))
+      fail<InvalidArgumentError>("gradient: output gradient ", i, " has shape ", shape_text(given),
+                                 ", its target has shape ", shape_text(targets[i]));
     if (given.dtype() != targets[i].dtype())
       fail<InvalidArgumentError>("gradient: output gradient ", i, " has dtype ", dtype_name(given.dtype()),
                                  ", its target has dtype ", dtype_name(targets[i].dtype()));

@@ -12,6 +12,7 @@
 #include "engine/ops/core/tracer.h"
 #include "engine/ops/core/wider_compute.h"
 #include "engine/tensor/subnormals.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck {
 namespace {
@@ -34,7 +35,7 @@ class BorrowedTensors {
 
 [[noreturn]] void refuse_symbolic(const OpDef& op, const Tensor& input) {
   fail<InvalidArgumentError>(
-      op.name, ": a ", dtype_name(input.dtype()), " tensor of shape ", to_string(input.shape()),
+      op.name, ": a ", dtype_name(input.dtype()), " tensor of shape ", shape_text(input),
       " belongs to the trace of a graph function, which has ended; return it from that function to use "
       "it outside");
 }

@@ -1,6 +1,7 @@
 // The items in the brackets of tensor[…].
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/tape/variable.h"
@@ -23,6 +24,13 @@ struct SliceSpec {
     begin.push_back(first);
     end.push_back(last);
     strides.push_back(step);
+  }
+  /// Whether bounds are marks of GraphTracer::late_number.
+  bool has_late_numbers() const {
+    constexpr std::int64_t no_bound = -(std::int64_t{1} << 61);
+    const auto is_late = [](std::int64_t bound) { return bound < no_bound; };
+    return std::ranges::any_of(begin, is_late) || std::ranges::any_of(end, is_late) ||
+           std::ranges::any_of(strides, is_late);
   }
   std::int64_t bit() const { return std::int64_t{1} << begin.size(); }
 

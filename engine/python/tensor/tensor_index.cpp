@@ -244,7 +244,8 @@ PyObject* subscript(PyObject* self, PyObject* index) {
     else if (index != Py_Ellipsis)
       add_item(spec, index, tensor);
     Tensor part = take(spec, tensor);
-    return is_variable(self) ? wrap_part(variable_of(self), std::move(spec), std::move(part))
+    // Numbers that only a run knows go to the next call of an op alone: such a part cannot be assigned to.
+    return is_variable(self) && !spec.has_late_numbers() ? wrap_part(variable_of(self), std::move(spec), std::move(part))
                              : wrap(std::move(part));
   });
 }

@@ -10,6 +10,7 @@
 #include "engine/python/tensor/slice_spec.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tape/tape.h"
+#include "engine/tensor/unknown_shape.h"
 
 namespace tapedeck::python {
 
@@ -39,14 +40,14 @@ void deallocate(PyObject* self) {
 
 /// The value, repeated where it is smaller than the part.
 Tensor fitted(const Tensor& value, const Shape& shape, const std::string& variable, const char* method) {
-  if (value.shape() == shape) return value;
+  if (value.shape() == shape && !unknown_of(value)) return value;
   const int added = shape.rank() - value.rank();
-  bool fits = added >= 0;
+  bool fits = added >= 0 || unknown_of(value).rank;
   for (int axis = 0; fits && axis < value.rank(); ++axis)
-    fits = value.dim(axis) == 1 || value.dim(axis) == shape[axis + added];
+    fits = unknown_of(value).has(axis) || value.dim(axis) == 1 || value.dim(axis) == shape[axis + added];
   if (!fits)
     fail<InvalidArgumentError>(method, " to a part of ", variable, ": the part has shape ", to_string(shape),
-                               ", the value ", to_string(value.shape()));
+                               ", the value ", shape_text(value));
   static const OpDef& broadcast = required_op("broadcast_to");
   return run_op1(
       broadcast, {value},

@@ -288,6 +288,22 @@ class TestGraphShapes : public QObject {
     }
   }
 
+  void a_call_has_as_many_results_in_each_run() {
+    const auto unstacked = [](Inputs x) {
+      const OpDef& op = *Registry::instance().find("unstack");
+      std::vector<Attribute> values;
+      for (const AttributeSpec& spec : op.attributes) values.push_back(spec.fallback);
+      return run_op(op, x, Attributes(std::move(values)));
+    };
+    const std::string wrong = refusal(
+        [&] {
+          traced_of({open({any, 2})}, unstacked);
+        },
+        "unstack: has 480 results or 960");
+    QVERIFY2(wrong.empty(), wrong.c_str());
+    QCOMPARE(traced_of({open({2, any})}, unstacked).results.size(), std::size_t{2});
+  }
+
   void a_narrowed_shape_is_checked_by_each_run() {
     const Executable f(traced_of({open({any, any})}, [](Inputs x) {
       dynamic_cast<GraphTracer&>(*current_tracer()).narrow(x[0], {1, 3}, {1, false});

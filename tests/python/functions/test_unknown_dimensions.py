@@ -158,6 +158,77 @@ class Traces(GraphCase):
                 y = f(tf.ones([size, 2]))
             self.assertEqual(tape.gradient(y, weights).shape, (2, 2))
 
+    def test_gradients_of_other_kinds(self):
+        @tf.custom_gradient
+        def clipped(x):
+            return x * 3., lambda d: tf.clip_by_value(d, -.1, .1) * tf.cast(tf.shape(x)[0], tf.float32)
+
+        def custom(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.reduce_sum(clipped(x)**2)
+            return y, tape.gradient(y, x)
+
+        self.check(custom)
+        inner = tf.function(lambda x: clipped(x) * x, input_signature=[rows])
+        for size in (2, 3):
+            x = tf.constant(np.random.RandomState(size).rand(size, 2), tf.float32)
+            slopes = []
+            for function in (inner, lambda x: clipped(x) * x):
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    y = function(x)
+                slopes.append(tape.gradient(y, x))
+            self.assertSame(*slopes)
+
+        def third(x):
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as middle:
+                    middle.watch(x)
+                    with tf.GradientTape() as tape:
+                        tape.watch(x)
+                        y = tf.reduce_sum(x**4 * tf.exp(x[:1]))
+                    first = tape.gradient(y, x)
+                second = middle.gradient(first, x)
+            return first, second, outer.gradient(second, x)
+
+        self.check(third)
+
+        def weighted(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            return tape.gradient(y, x, output_gradients=tf.exp(x))
+
+        self.check(weighted)
+        table = tf.Variable(np.arange(12.).reshape(6, 2), dtype=tf.float32)
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
+        def of_rows(numbers):
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(tf.nn.embedding_lookup(table, numbers)**2)
+            return tf.convert_to_tensor(tape.gradient(y, table))
+
+        self.assertEqual(of_rows(tf.constant([1, 2, 1])).numpy()[:3].tolist(), [[0., 0.], [8., 12.], [8., 10.]])
+        self.assertEqual(of_rows(tf.constant([0])).numpy()[0].tolist(), [0., 2.])
+
+        def dropped(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.nn.dropout(x, .5)
+            return tf.reduce_all(tf.equal(y, x * tape.gradient(y, x)))
+
+        self.check(dropped)
+        weights = tf.Variable([[1., -1.], [2., .5]])
+
+        def jacobian(x):
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(tf.tanh(tf.matmul(x, weights)), 0)
+            return tape.jacobian(y, weights)
+
+        self.check(jacobian)
+
     def test_unconnected_sources_have_no_gradient(self):
         @tf.function(input_signature=[rows, rows])
         def f(x, z):
@@ -237,7 +308,7 @@ class Traces(GraphCase):
         self.assertEqual(f(tf.ones([1, 2])).shape, (5, 2))
         with self.assertRaisesRegex(ValueError, "add: .*"):
             f(tf.ones([4, 2]))
-        with self.assertRaisesRegex(TypeError, r"input_signature wants TensorSpec\(shape=\(None, 2\).*the call has shape \(1, 3\)"):
+        with self.assertRaisesRegex(TypeError, r"input_signature wants TensorSpec\(shape=\(None, 2\).* for x; the call has shape \(1, 3\)"):
             f(tf.ones([1, 3]))
         with self.assertRaisesRegex(ValueError, r"x is float32 \(1, 3\); it was traced for float32 \(None, 2\)"):
             tf.function(lambda x: x).get_concrete_function(rows)(tf.ones([1, 3]))
@@ -294,9 +365,23 @@ class Layers(GraphCase):
                             (layers.LSTM(3), tf.TensorSpec([None, 4, 2], tf.float32)), (layers.GRU(3), tf.TensorSpec([None, 4, 2])),
                             (layers.TimeDistributed(layers.Dense(2)), tf.TensorSpec([None, 4, 2], tf.float32)),
                             (layers.Embedding(5, 2), tf.TensorSpec([None, 3], tf.int32)), (layers.UpSampling2D(), images),
+                            (layers.LSTM(3, return_sequences=True), tf.TensorSpec([None, None, 2])),
                             (layers.ZeroPadding2D(), images), (layers.Activation("softmax"), vectors)):
             with self.subTest(type(layer).__name__):
                 self.check(layer, spec)
+
+    def test_attention_of_sequences_of_any_length(self):
+        heads = tf.keras.layers.MultiHeadAttention(2, 3)
+        additive = tf.keras.layers.AdditiveAttention()
+        x = tf.ones([1, 2, 6])
+        heads(x, x)
+        additive([x, x])
+        for causal in (False, True):
+            for function in (lambda x: heads(x, x, use_causal_mask=causal), lambda x: additive([x, x], use_causal_mask=causal)):
+                made = tf.function(function, input_signature=[tf.TensorSpec([None, None, 6])])
+                for shape in ([2, 4, 6], [3, 5, 6]):
+                    x = tf.constant(np.random.RandomState(0).rand(*shape), tf.float32)
+                    np.testing.assert_allclose(made(x), function(x), 1e-5, 1e-6)
 
     def test_losses_and_metrics(self):
         vectors = tf.TensorSpec([None, 6], tf.float32)

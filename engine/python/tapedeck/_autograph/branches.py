@@ -87,10 +87,10 @@ def _require_alike(name, one, other, line, lines):
             f"gives it a value{_in(lines[1 - lacks])}")
     kind = state.difference(one, other)
     if kind and kind != "shape":  # of shapes that differ the branch keeps what is the same
-        error = _engine.TypeMismatchError(f"{called} must have the same {kind if kind != 'kind' else 'value, or be a tensor'}, in both branches of the if in "
-                    f"line {line}: it is {state.shown(_as_tensor(one, other))} in the main branch{_in(lines[0])}, "
-                    f"{state.shown(_as_tensor(other, one))} in the else branch{_in(lines[1])}".replace(
-                        f"same {kind}, in", f"same {kind} in"))
+        same = "value, or be a tensor," if kind == "kind" else kind
+        error = _engine.TypeMismatchError(
+            f"{called} must have the same {same} in both branches of the if in line {line}: it is {state.shown(_as_tensor(one, other))} in "
+            f"the main branch{_in(lines[0])}, {state.shown(_as_tensor(other, one))} in the else branch{_in(lines[1])}")
         added = is_in_loop() and (added_item(one, other) or added_item(other, one))
         raise Grows(name, *added, error) if added else error
 

@@ -205,6 +205,7 @@ def difference(one, other):
             nest.assert_same_structure(one, other)
         except (TypeError, ValueError):
             return "structure"
+    found = None
     for left, right in zip(leaves_of(one), leaves_of(other)):
         if is_carried(left) != is_carried(right) or is_composite(left) != is_composite(right):
             return "kind"
@@ -212,9 +213,10 @@ def difference(one, other):
             return "kind"
         if is_carried(left) and not _same_number(left, right):
             kind = _difference_of_leaves(left, right)
-            if kind:
+            if kind and kind != "shape":
                 return kind
-    return None
+            found = found or kind
+    return found
 
 
 def _difference_of_leaves(one, other):

@@ -136,7 +136,7 @@ class Function:
 
     def _call_eagerly(self, args, kwargs):
         if self._input_signature is not None:
-            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None)
+            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None, self._parameters)
         args, kwargs = nest.map_structure(_array_as_tensor, [list(args), kwargs])
         return nest.map_structure(result_as_tensor, self._python(self._func, args, kwargs))
 
@@ -169,7 +169,7 @@ class Function:
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if self._input_signature is not None:
-            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None, given)
+            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None, self._parameters, given)
             return _of_signature(Arguments(args, kwargs), self._input_signature)
         return Arguments(args, kwargs)
 
@@ -299,21 +299,29 @@ def _of_signature(arguments, signature):
     return arguments
 
 
-def _as_specified(name, args, signature, may_have_self, given=None):
-    """The arguments, without a method's self, as tensors of the specs. given: how many the call has, where defaults are behind them.
-    TypeError where one does not fit."""
+def _as_specified(name, args, signature, may_have_self, parameters, given=None):
+    """The arguments, without a method's self, as tensors of the specs. parameters: their names; given: how many the call has, where
+    defaults are behind them. TypeError where one does not fit."""
     given = len(args) if given is None else given
     first = int(may_have_self and given == len(signature) + 1)
     if given > first + len(signature) or len(args) < first + len(signature):
         raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {given} positional arguments")
 
-    def fitted(spec, value):
+    names = iter(parameters[first:])
+
+    def fitted(spec, value, parameter):
         if isinstance(value, TensorSpec):
             return value
         value = _engine.convert_to_tensor(value, spec.dtype) if not isinstance(value, (_engine.Tensor, _engine.Variable)) else value
         if not spec.is_compatible_with(value):
-            raise TypeError(f"{name}: input_signature wants {spec}; the call has shape {value.shape}, dtype {value.dtype.name}")
+            raise TypeError(f"{name}: input_signature wants {spec} for {parameter}; the call has shape {value.shape}, dtype "
+                            f"{value.dtype.name}")
         return value
 
-    return [*args[:first], *(nest.map_structure(fitted, spec, value) if nest.is_nested(spec) else fitted(spec, value)
-                             for spec, value in zip(signature, args[first:])), *args[first + len(signature):]]
+    def of_parameter(spec, value):
+        parameter = next(names, "an argument")
+        if not nest.is_nested(spec):
+            return fitted(spec, value, parameter)
+        return nest.map_structure(lambda spec, value: fitted(spec, value, parameter), spec, value)
+
+    return [*args[:first], *map(of_parameter, signature, args[first:]), *args[first + len(signature):]]

@@ -7,6 +7,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck import _initializers as initializers
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extent, extents, product
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
@@ -20,6 +21,13 @@ _reshape, _transpose, _matmul, _expand = _op("reshape"), _op("transpose"), _op("
 _MASKED = -1e9  # added to the logit of what may not be attended to
 
 
+def _before(queries, keys):
+    """True where a key is not behind the query."""
+    if isinstance(queries, int) and isinstance(keys, int):
+        return _engine.constant(np.tri(queries, keys, dtype=bool), None, None)
+    return _op("greater_equal")(_expand(_op("range")(queries), 1), _op("range")(keys))
+
+
 def dot_product_attention(query, key, value, mask=None, scale=None, causal=False, dropout=0.0, seed=None):
     """softmax(scale · query · keyᵀ, masked) · value, and the softmax.
 
@@ -30,7 +38,7 @@ def dot_product_attention(query, key, value, mask=None, scale=None, causal=False
         return _engine.op_function("attention")(query, key, value, [] if mask is None else [mask], scale=scale, causal=causal)
     logits = _matmul(query, key, transpose_b=True) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if causal:
-        may = _engine.constant(np.tri(query.shape[-2], key.shape[-2], dtype=bool), None, None)
+        may = _before(extent(query, -2), extent(key, -2))
         mask = may if mask is None else _op("logical_and")(mask, may) if mask.dtype.is_bool else mask + _added(may, mask.dtype)
     if mask is not None:
         logits = logits + (_added(mask, logits.dtype) if mask.dtype.is_bool else mask)
@@ -126,7 +134,7 @@ class Attention(Layer):
             return dot_product_attention(query, key, value, may, 1.0, causal, dropout, self.seed)
         logits = self._sums(query, key)
         if causal:
-            may = _both(may, _engine.constant(np.tri(logits.shape[-2], logits.shape[-1], dtype=bool), None, None))
+            may = _both(may, _before(extent(logits, -2), extent(logits, -1)))
         if may is not None:
             logits = logits + _added(may, logits.dtype)
         weights = _op("softmax")(logits)
@@ -186,9 +194,9 @@ class _Projection(EinsumDense):
         self._free, self._made = len(free), tuple(made)
 
     def call(self, inputs):
-        shape = [int(each) for each in inputs.shape]
-        depth = math.prod(shape[self._free:])
-        outputs = _matmul(_reshape(inputs, [math.prod(shape[:self._free]), depth]), _reshape(self.kernel, [depth, -1]))
+        shape = extents(inputs)
+        depth = product(shape[self._free:])
+        outputs = _matmul(_reshape(inputs, [product(shape[:self._free]), depth]), _reshape(self.kernel, [depth, -1]))
         if self.bias is not None:
             outputs = outputs + _reshape(self.bias, [-1])
         return _reshape(outputs, [*shape[:self._free], *self._made])
@@ -325,23 +333,24 @@ class MultiHeadAttention(_Heads):
         axes = [axis % (rank - 1) for axis in self._attention_axes] if self._attention_axes else list(range(1, rank - 2))
         batch = [axis for axis in range(rank - 2) if axis not in axes]
         order = [*batch, rank - 2, *axes, rank - 1]
-        lengths = [[int(each.shape[axis]) for axis in axes] for each in (query, key)]
+        lengths = [[extents(each)[axis] for axis in axes] for each in (query, key)]
 
         def as_matrices(tensor):
             moved = _transpose(tensor, order)
-            return moved if len(axes) == 1 else _reshape(moved, [*moved.shape[:len(batch) + 1], -1, moved.shape[-1]])
+            return moved if len(axes) == 1 else _reshape(moved, [*extents(moved)[:len(batch) + 1], -1, moved.shape[-1]])
 
         if may is not None:  # (batch, attended…, attended…): an axis for the heads and for each further batch
             batches = may.ndim - 2 * len(axes)
             if len(axes) > 1:
-                may = _reshape(may, [*may.shape[:batches], math.prod(may.shape[batches:batches + len(axes)]), -1])
+                own = extents(may)
+                may = _reshape(may, [*own[:batches], product(own[batches:batches + len(axes)]), -1])
             while may.ndim < len(batch) + 3:
                 may = _expand(may, max(batches, 0))
         out, weights = dot_product_attention(as_matrices(query), as_matrices(key), as_matrices(value), may,
                                              1 / math.sqrt(self._key_dim), causal, dropout, self.seed)
         if len(axes) > 1:
-            out = _reshape(out, [*out.shape[:len(batch) + 1], *lengths[0], out.shape[-1]])
-            weights = _reshape(weights, [*weights.shape[:len(batch) + 1], *lengths[0], *lengths[1]])
+            out = _reshape(out, [*extents(out)[:len(batch) + 1], *lengths[0], out.shape[-1]])
+            weights = _reshape(weights, [*extents(weights)[:len(batch) + 1], *lengths[0], *lengths[1]])
         return _transpose(out, [order.index(axis) for axis in range(rank)]), weights
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
@@ -390,12 +399,12 @@ class GroupQueryAttention(_Heads):
         may = None if may is None else _expand(_expand(may, 1), 1)
         shared, group = self.num_key_value_heads, self.num_query_heads // self.num_key_value_heads
         heads = self._query_dense(query)
-        batch, length = (int(each) for each in heads.shape[:2])
+        batch, length = extents(heads)[:2]
         heads = _transpose(_reshape(heads, [batch, length, shared, group, self.head_dim]), [0, 2, 3, 1, 4])
 
         def for_groups(dense, tensor):
             found = _expand(_transpose(dense(tensor), [0, 2, 1, 3]), 2)
-            return _op("broadcast_to")(found, [batch, shared, group, *found.shape[3:]])
+            return _op("broadcast_to")(found, [batch, shared, group, *extents(found)[3:]])
 
         out, weights = dot_product_attention(heads, for_groups(self._key_dense, key), for_groups(self._value_dense, value), may, None,
                                              use_causal_mask, self._dropout if training else 0.0, self.seed)
@@ -403,7 +412,7 @@ class GroupQueryAttention(_Heads):
         out = self._output_dense(out)
         if masks[0] is not None:
             calls.set_mask(out, masks[0])
-        weights = _reshape(weights, [batch, self.num_query_heads, *weights.shape[3:]])
+        weights = _reshape(weights, [batch, self.num_query_heads, *extents(weights)[3:]])
         return (out, weights) if return_attention_scores else out
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
