@@ -94,8 +94,8 @@ void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const
       if (cotangent) read.push_back(cotangent);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool wanted = through[i] && has_gradients(inputs[i].dtype());
-      gradients.push_back(wanted ? symbolic_tensor(inputs[i].dtype(), inputs[i].shape(), unknown_of(inputs[i]))
-                                 : Tensor());
+      gradients.push_back(
+          wanted ? symbolic_tensor(inputs[i].dtype(), inputs[i].shape(), unknown_of(inputs[i])) : Tensor());
       if (wanted) given.push_back(gradients.back());
     }
     put_on_tapes(name, read, std::vector<bool>(read.size(), true), given);

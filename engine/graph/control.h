@@ -1,4 +1,5 @@
-// Branches, loops and host calls of graph functions: what decides is a value that is known when the graph runs.
+// Branches, loops and host calls of graph functions: what decides is a value that is known when the graph
+// runs.
 //
 // A tape that a function makes and plays itself is played while it is traced: its gradients become nodes like
 // any others. Where branches or loops are on the tape, only a run knows which ops there are; then the tape
@@ -40,8 +41,8 @@ void put_on_tapes(const std::string& name, std::span<const Tensor> inputs, const
                   std::span<const Tensor> results);
 
 /// What the function returns for these tensors' values when the graph runs. Errors: FailedPreconditionError
-/// where nothing is traced; of a run, InvalidArgumentError where the function returns tensors of another number,
-/// dtype or shape.
+/// where nothing is traced; of a run, InvalidArgumentError where the function returns tensors of another
+/// number, dtype or shape.
 Tensors host_call(HostCall call, std::span<const ValueSpec> results, std::span<const Tensor> inputs);
 
 }  // namespace tapedeck::graph

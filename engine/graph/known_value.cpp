@@ -176,11 +176,14 @@ std::string GraphTracer::name_of(const Tensor& tensor) const {
                      : node.kind == NodeKind::branch ? "branch"
                      : node.kind == NodeKind::loop   ? "loop"
                                                      : "gradient";
-  return (node.op ? node.op->name : node.host ? node.host->name : std::string(kind)) + "_" + std::to_string(found->second.node) + ":" +
-         std::to_string(found->second.result);
+  return (node.op     ? node.op->name
+          : node.host ? node.host->name
+                      : std::string(kind)) +
+         "_" + std::to_string(found->second.node) + ":" + std::to_string(found->second.result);
 }
 
-Tensors GraphTracer::add_host_call(HostCall call, std::span<const ValueSpec> results, std::span<const Tensor> inputs) {
+Tensors GraphTracer::add_host_call(HostCall call, std::span<const ValueSpec> results,
+                                   std::span<const Tensor> inputs) {
   Node node;
   node.kind = NodeKind::host;
   node.host = std::make_shared<const HostCall>(std::move(call));

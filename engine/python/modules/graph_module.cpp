@@ -75,7 +75,7 @@ graph::Step step_of(const py::object& function, const char* what) {
 }
 
 py::object trace_function(const std::string& name, const py::sequence& parameters,
-                                              const py::object& function) {
+                          const py::object& function) {
   const std::uint64_t newest = detail::newest_tensor_id();
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
   tracer.set_locate(&location_in_program);
@@ -99,7 +99,8 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
   return object;
 }
 
-py::list call_graph(const GraphFunction& function, const py::sequence& arguments, const py::object& captured) {
+py::list call_graph(const GraphFunction& function, const py::sequence& arguments,
+                    const py::object& captured) {
   Tensors given = tensors_of(arguments, "an argument");
   const Graph& graph = function.executable.graph();
   Tensors outer(graph.captured.begin(), graph.captured.end());
@@ -336,15 +337,17 @@ void bind_graph(py::module_& module) {
   module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
   module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"),
              py::arg("shapes") = py::tuple());
-  module.def("graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
-             py::arg("results") = py::tuple(), py::arg("differentiable") = false,
-             "What function(list of tensors) returns when the graph that is being traced runs: a list of tensors "
-             "of these (dtype, shape). differentiable: whether tapes see its ops.");
+  module.def(
+      "graph_host_call", &add_host_call, py::arg("name"), py::arg("function"), py::arg("tensors"),
+      py::arg("results") = py::tuple(), py::arg("differentiable") = false,
+      "What function(list of tensors) returns when the graph that is being traced runs: a list of tensors "
+      "of these (dtype, shape). differentiable: whether tapes see its ops.");
   module.def(
       "carrier_of", [](const py::object& object) { return checked(wrap(carrier_of(object))); },
       py::arg("object"), "An int64 scalar tensor that keeps the object alive.");
   module.def(
-      "carried_by", [](const py::handle tensor) { return carried_by(required_tensor(tensor.ptr(), "carried_by")); },
+      "carried_by",
+      [](const py::handle tensor) { return carried_by(required_tensor(tensor.ptr(), "carried_by")); },
       py::arg("tensor"), "The object of a tensor that carrier_of made.");
   module.def(
       "graph_failure",
@@ -361,7 +364,8 @@ void bind_graph(py::module_& module) {
       },
       "Of the graph, a branch's or a loop's too, that ops of this thread become part of; 0: of none.");
   module.def("check_creation", &check_creation,
-             "Counts an object with a state that a function which is being traced makes. ValueError where it may not.");
+             "Counts an object with a state that a function which is being traced makes. ValueError where it "
+             "may not.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

@@ -22,7 +22,8 @@ class HostFunction {
   /// FailedPreconditionError where nothing owns it any more. name: of the call.
   py::object living(const std::string& name) const {
     auto found = py::reinterpret_borrow<py::object>(PyWeakref_GetObject(reference_.get()));
-    if (found.is_none()) fail<FailedPreconditionError>(name, ": the graph function that calls it was deleted");
+    if (found.is_none())
+      fail<FailedPreconditionError>(name, ": the graph function that calls it was deleted");
     return found;
   }
   void disown() const { owned_.reset(); }

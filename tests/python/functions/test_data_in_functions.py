@@ -35,7 +35,8 @@ class Files(GraphCase):
     def test_records_and_lines(self):
         feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[4, 5]))
         example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
-        parsed = Dataset.from_tensors(example).map(lambda text: tf.io.parse_single_example(text, {"x": tf.io.FixedLenFeature([2], tf.int64)}))
+        features = {"x": tf.io.FixedLenFeature([2], tf.int64)}
+        parsed = Dataset.from_tensors(example).map(lambda text: tf.io.parse_single_example(text, features))
         self.assertEqual(parsed.element_spec, {"x": tf.TensorSpec([2], tf.int64)})
         self.assertEqual([row["x"].numpy().tolist() for row in parsed], [[4, 5]])
         lines = Dataset.from_tensor_slices(["1,2.5", "3,4.5"]).map(lambda line: tf.io.decode_csv(line, [0, 0.]))
@@ -198,11 +199,11 @@ class Loops(GraphCase):
         self.check(nested, Dataset.range(5).window(2))
 
     def test_what_only_a_converted_loop_runs_over(self):
-        for read in (lambda data: [x for x in data], lambda data: list(data), lambda data: list(zip(data, data))):
+        for read in (lambda data: [x + 1 for x in data], lambda data: list(data), lambda data: list(zip(data, data))):
             with self.assertRaisesRegex(tf.errors.OpError, "data set"):
                 tf.function(read)(Dataset.range(3))
         with self.assertRaisesRegex(tf.errors.UnimplementedError, "AutoGraph"):
-            tf.function(lambda data: [x for x in data], autograph=False)(Dataset.range(3))
+            tf.function(lambda data: [x + 1 for x in data], autograph=False)(Dataset.range(3))
 
     def test_an_error_in_the_pipeline_names_the_lines(self):
         def checked(x):

@@ -156,6 +156,7 @@ def _reducing(name, row):
     return reduced
 
 
-_SUBSTITUTES = {print: print_, range: items.range_, enumerate: items.enumerate_, zip: items.zip_, iter: items.iter_, len: _len, int: _int, float: _float,
+_SUBSTITUTES = {print: print_, range: items.range_, enumerate: items.enumerate_, zip: items.zip_, iter: items.iter_, len: _len,
+                int: _int, float: _float,
                 any: _reducing("any", "reduce_any"), all: _reducing("all", "reduce_all"), max: _reducing("max", "reduce_max"),
                 min: _reducing("min", "reduce_min"), sum: _reducing("sum", "reduce_sum")}

@@ -80,8 +80,8 @@ class GrowingList:
         """Adds an item."""
         form = nest.map_structure(lambda _: None, item)
         if nest._shape_of(form) != nest._shape_of(self._form):
-            raise _engine.TypeMismatchError(f"a list that a loop of a graph makes longer has items of the form {self._form!r}; {item!r} has "
-                                            "another one")
+            raise _engine.TypeMismatchError(f"a list that a loop of a graph makes longer has items of the form {self._form!r}; {item!r} "
+                                            "has another one")
         count = self._arrays[0].size()
         self._arrays = [array.write(count, tensor(leaf)) for array, leaf in zip(self._arrays, nest.flatten(item))]
 
@@ -103,7 +103,8 @@ class GrowingList:
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            raise _engine.UnimplementedError("a slice of a list that a loop of a graph makes longer; tf.stack(it) is a tensor, which has slices")
+            raise _engine.UnimplementedError("a slice of a list that a loop of a graph makes longer; tf.stack(it) is a tensor, which has "
+                                             "slices")
         if isinstance(index, int) and index < 0:
             index = self.count() + index
         return nest.pack_sequence_as(self._form, [array.read(tensor(index)) for array in self._arrays])

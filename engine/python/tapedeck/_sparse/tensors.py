@@ -48,9 +48,9 @@ class SparseTensor:
         self.indices, self.dense_shape = tensor(places.astype(np.int64)), tensor(shape.astype(np.int64))
 
     def _set(self, indices, values, dense_shape):
-        as_int64 = op("cast")
         self.values = values
-        self.indices, self.dense_shape = (part if part.dtype.name == "int64" else as_int64(part, "int64") for part in (indices, dense_shape))
+        self.indices, self.dense_shape = (part if part.dtype.name == "int64" else op("cast")(part, "int64")
+                                          for part in (indices, dense_shape))
 
     # ---- in graphs: as arguments and results of functions that are traced (_functions/structures.py), in their loops and branches
     # (_autograph/state.py)
