@@ -2,7 +2,9 @@
 import contextlib
 import gc
 import os
+import signal
 import tempfile
+import threading
 import unittest
 import weakref
 
@@ -197,6 +199,30 @@ class Loops(GraphCase):
             return total
 
         self.check(nested, Dataset.range(5).window(2))
+
+    def test_an_interrupt_leaves_the_loop(self):
+        begun = threading.Event()
+
+        def endless():
+            while True:
+                begun.set()
+                yield 1
+
+        data = Dataset.from_generator(endless, output_signature=tf.TensorSpec([], tf.int32))
+
+        @tf.function
+        def summed(data):
+            total = tf.constant(0)
+            for x in data:
+                total += x
+            return total
+
+        summed(data.take(1))
+        begun.clear()
+        threading.Thread(target=lambda: (begun.wait(), os.kill(os.getpid(), signal.SIGINT))).start()
+        with self.assertRaises(KeyboardInterrupt):
+            summed(data)
+        self.assertEqual(int(summed(data.take(3))), 3)
 
     def test_what_only_a_converted_loop_runs_over(self):
         for read in (lambda data: [x + 1 for x in data], lambda data: list(data), lambda data: list(zip(data, data))):

@@ -35,7 +35,8 @@ class DatasetV2:
     tf.functions are traced, they are traced, too: once, when the stage is made; else they are called for each element. Without
     num_parallel_calls they run on the thread that iterates, where a debugger records and steps their ops; on the threads of parallel
     stages and of prefetch ops are neither recorded nor taped (tf.data.experimental.enable_debug_mode() makes all stages work on the
-    iterating thread). An exception in a function is raised by the iterator's next call: of the same class, with the stage and the element's number.
+    iterating thread). An exception in a function is raised by the iterator's next call: of the same class, with the stage and
+    the element's number.
     """
 
     _class = None  # what TensorFlow calls it, where its stage does not tell
