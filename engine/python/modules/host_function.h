@@ -6,19 +6,19 @@
 
 namespace tapedeck::python {
 
-/// The function takes a list of tensors, and returns such a list; None where the call has no results. An object of
-/// Python's functions, which weak references can refer to.
+/// The function takes a list of tensors, and returns such a list; None where the call has no results. An
+/// object of Python's functions, which weak references can refer to.
 ///
-/// It often refers to the function whose graph calls it. Python's garbage collector does not see what graphs own,
-/// so such a circle would never end. Therefore the graph owns the function while it is traced alone;
+/// It often refers to the function whose graph calls it. Python's garbage collector does not see what graphs
+/// own, so such a circle would never end. Therefore the graph owns the function while it is traced alone;
 /// own_host_functions() gives it to an object of Python's.
 graph::HostCall host_call_of(const std::string& name, const py::object& function, bool differentiable);
 
 /// Adds the Python functions that the graph calls, once it is traced. They live as long as the list has them.
 void own_host_functions(const graph::Graph& graph, py::list& list);
 
-/// An int64 scalar through which a graph carries an object: data sets, iterators. The object lives as long as the
-/// tensor's storage.
+/// An int64 scalar through which a graph carries an object: data sets, iterators. The object lives as long as
+/// the tensor's storage.
 Tensor carrier_of(const py::object& object);
 /// The object again. InvalidArgumentError for other tensors.
 py::object carried_by(const Tensor& tensor);

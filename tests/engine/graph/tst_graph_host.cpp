@@ -219,9 +219,8 @@ class TestGraphHost : public QObject {
     QCOMPARE(owned, 1);
     called(inner, three_of(1, 2, 3));
     QCOMPARE(owned, 1);
-    const Graph outer = graph::trace("g", std::array{three}, [&](std::span<const Tensor> a) {
-      return Tensors{called(inner, a[0])};
-    });
+    const Graph outer = graph::trace("g", std::array{three},
+                                     [&](std::span<const Tensor> a) { return Tensors{called(inner, a[0])}; });
     QCOMPARE(owned, 2);
     QCOMPARE(called(outer, three_of(1, 2, 3)).to_vector(), (std::vector{1.0, 2.0, 3.0}));
   }

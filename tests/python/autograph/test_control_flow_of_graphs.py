@@ -203,11 +203,31 @@ class ControlFlow(unittest.TestCase):
             while x > 0:
                 items.append(x)
                 x -= 1
+            return tf.stack(items), items[0], items[-1], len(items)
+
+        def chosen(x):
+            items = [x]
+            while x < 50:
+                x = x * 2
+                if x > 10:
+                    items.append(x)
+            total = tf.constant(0)
+            for each in items:
+                total = total * 2 + each
+            return tf.stack(items), total
+
+        def mixed(x):
+            items = []
+            while x > 0:
+                items.append(x)
+                items = [items]
+                x -= 1
             return items
 
-        line = self.first_line(endless)
-        self.refused(endless, TypeError, rf"'items' must keep its structure in the loop in line {line + 2}: it is \[\] before the loop, "
-                     rf"\[int32 \(\)\] after an iteration \(line {line + 3}\); .*use a tf.TensorArray", 2)
+        self.assertEqual([each.numpy().tolist() for each in converted(endless, 3)[0]], [[3, 2, 1], 3, 1, 3])
+        self.check(chosen, 3, 40)
+        with self.assertRaises(TypeError):
+            converted(mixed, 2)
 
     def test_tensor_arrays_are_written_and_read_where_only_a_run_knows(self):
         def squares(x):

@@ -1,6 +1,10 @@
 """Data sets in functions that are traced: loops over them, iterators, functions of their stages, data sets as arguments and results."""
 import contextlib
 import gc
+import os
+import signal
+import tempfile
+import threading
 import unittest
 import weakref
 
@@ -11,6 +15,36 @@ from graph_mode import GraphCase
 from tapedeck.data import settings
 
 Dataset = tf.data.Dataset
+
+
+class Files(GraphCase):
+    def test_images_and_records_of_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, f"{number}.png") for number in range(3)]
+            for number, path in enumerate(paths):
+                tf.io.write_file(path, tf.io.encode_png(np.full((2, 3 + number, 3), number, np.uint8)))
+
+            def loaded(path):
+                image = tf.io.decode_png(tf.io.read_file(path), channels=3)
+                return tf.reduce_mean(tf.cast(image, tf.float32)), tf.shape(image)
+
+            data = Dataset.from_tensor_slices(paths).map(loaded)
+            self.assertEqual([(float(mean), shape.numpy().tolist()) for mean, shape in data], [(n, [2, 3 + n, 3]) for n in range(3)])
+            with self.assertRaises(tf.errors.NotFoundError) as caught:
+                list(Dataset.from_tensors(os.path.join(folder, "none")).map(loaded))
+            self.assertIn("In the graph of loaded", caught.exception.__notes__[0])
+
+    def test_records_and_lines(self):
+        feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[4, 5]))
+        example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
+        features = {"x": tf.io.FixedLenFeature([2], tf.int64)}
+        parsed = Dataset.from_tensors(example).map(lambda text: tf.io.parse_single_example(text, features))
+        self.assertEqual(parsed.element_spec, {"x": tf.TensorSpec([2], tf.int64)})
+        self.assertEqual([row["x"].numpy().tolist() for row in parsed], [[4, 5]])
+        lines = Dataset.from_tensor_slices(["1,2.5", "3,4.5"]).map(lambda line: tf.io.decode_csv(line, [0, 0.]))
+        self.assertEqual([(int(a), float(b)) for a, b in lines], [(1, 2.5), (3, 4.5)])
+        raw = Dataset.from_tensors(b"\1\0\2\0").map(lambda text: tf.io.decode_raw(text, tf.int16))
+        self.assertEqual([values.numpy().tolist() for values in raw], [[1, 2]])
 
 
 def numbers(*values):
@@ -166,12 +200,36 @@ class Loops(GraphCase):
 
         self.check(nested, Dataset.range(5).window(2))
 
+    def test_an_interrupt_leaves_the_loop(self):
+        begun = threading.Event()
+
+        def endless():
+            while True:
+                begun.set()
+                yield 1
+
+        data = Dataset.from_generator(endless, output_signature=tf.TensorSpec([], tf.int32))
+
+        @tf.function
+        def summed(data):
+            total = tf.constant(0)
+            for x in data:
+                total += x
+            return total
+
+        summed(data.take(1))
+        begun.clear()
+        threading.Thread(target=lambda: (begun.wait(), os.kill(os.getpid(), signal.SIGINT))).start()
+        with self.assertRaises(KeyboardInterrupt):
+            summed(data)
+        self.assertEqual(int(summed(data.take(3))), 3)
+
     def test_what_only_a_converted_loop_runs_over(self):
-        for read in (lambda data: [x for x in data], lambda data: list(data), lambda data: list(zip(data, data))):
+        for read in (lambda data: [x + 1 for x in data], lambda data: list(data), lambda data: list(zip(data, data))):
             with self.assertRaisesRegex(tf.errors.OpError, "data set"):
                 tf.function(read)(Dataset.range(3))
         with self.assertRaisesRegex(tf.errors.UnimplementedError, "AutoGraph"):
-            tf.function(lambda data: [x for x in data], autograph=False)(Dataset.range(3))
+            tf.function(lambda data: [x + 1 for x in data], autograph=False)(Dataset.range(3))
 
     def test_an_error_in_the_pipeline_names_the_lines(self):
         def checked(x):

@@ -306,7 +306,7 @@ class State(GraphCase):
     def test_python_reads_no_data_set_while_a_function_is_traced(self):
         data = tf.data.Dataset.range(3)
         iterator = iter(data)
-        for read in (lambda: list(data), lambda: [x for x in data], lambda: list(iterator), lambda: tf.data.Iterator(data)):
+        for read in (lambda: list(data), lambda: [x + 1 for x in data], lambda: list(iterator), lambda: tf.data.Iterator(data)):
             with self.assertRaisesRegex(tf.errors.UnimplementedError, "data set: its elements are known only when the graph runs"):
                 tf.function(read)()
         self.assertEqual(int(next(iterator)), 0)

@@ -95,7 +95,8 @@ class PythonFunctions(GraphCase):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"py_function\(named\): the result of func cannot be converted to int32"
                                     ) as caught:
             wrong(tf.constant(1.))
-        self.assertRegex(caught.exception.__notes__[-1], rf"In the graph of wrong: .*, line {wrong.python_function.__code__.co_firstlineno + 2}")
+        line = wrong.python_function.__code__.co_firstlineno + 2
+        self.assertRegex(caught.exception.__notes__[-1], f"In the graph of wrong: .*, line {line}")
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "func returned 1 values; Tout has 2"):
             tf.function(lambda x: tf.py_function(lambda a: [a], [x], [tf.float32, tf.float32]))(tf.constant(1.))
 
@@ -205,8 +206,8 @@ def derivative_of(function, x):
 class Generators(GraphCase):
     def test_each_run_draws_on(self):
         def drawn(generator):
-            return (generator.normal([3]), generator.uniform([2, 2], 1., 2.), generator.uniform_full_int([2]), generator.binomial([2], 5., 0.5),
-                    generator.truncated_normal([2]), generator.make_seeds(2))
+            return (generator.normal([3]), generator.uniform([2, 2], 1., 2.), generator.uniform_full_int([2]),
+                    generator.binomial([2], 5., 0.5), generator.truncated_normal([2]), generator.make_seeds(2))
 
         eager, traced = tf.random.Generator.from_seed(1), tf.random.Generator.from_seed(1)
         made = tf.function(lambda: drawn(traced))

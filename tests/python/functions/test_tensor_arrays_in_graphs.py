@@ -195,6 +195,90 @@ class Loops(ArrayCase):
         self.checkGradients(rewritten, ROWS)
 
 
+class Lists(ArrayCase):
+    """That loops of unknown length make longer."""
+
+    def test_append(self):
+        def squares(a):
+            items = [a[0]]
+            for x in tf.data.Dataset.from_tensor_slices(a):
+                items.append(x * x)
+            i = 0
+            while tf.cast(i, tf.float32) < a[2]:
+                if a[i] > 0.:
+                    items.append(a[i])
+                i += 1
+            total = tf.constant(0.)
+            for item in items:
+                total = total * 2 + item
+            return tf.stack(items), total, items[-1], tf.cast(len(items), tf.int32)
+
+        self.check(squares, VECTOR)
+
+    def test_structures_and_results(self):
+        def pairs(a):
+            items = []
+            for i in tf.range(tf.size(a)):
+                for j in tf.range(i):
+                    items.append((a[i], {"product": [a[i] * a[j]]}))
+            return items
+
+        expected = pairs(VECTOR)
+        made = tf.function(pairs, input_signature=[tf.TensorSpec([None], tf.float32)])
+        self.assertSame(made(VECTOR), expected)
+        self.assertEqual(made(VECTOR[:1]), [])
+        self.assertSame(tf.function(lambda a: made(a))(VECTOR), expected)
+
+    def test_stack_and_concat_along_other_axes(self):
+        def joined(a):
+            items = []
+            for i in tf.range(tf.shape(a)[0]):
+                items.append(a * tf.cast(i, tf.float32))
+            return tf.stack(items, 1), tf.stack(items, axis=-1), tf.concat(items, 0), tf.concat(items, 1), tf.concat(items, axis=-1)
+
+        self.check(joined, ROWS)
+
+    def test_gradients(self):
+        def grown(a):
+            items = []
+            for i in tf.range(tf.shape(a)[0]):
+                items.append(a[i] * a[0])
+            return tf.stack(items)
+
+        self.checkGradients(grown, ROWS)
+
+    def test_errors(self):
+        def mixed(n):
+            items = []
+            for i in tf.range(n):
+                if i > 1:
+                    items.append(i)
+                else:
+                    items.append(tf.cast(i, tf.float32))
+            return items
+
+        with self.assertRaisesRegex(TypeError, "'items' must have the same dtype in both branches|dtype"):
+            tf.function(mixed)(tf.constant(3))
+
+        def alone(x):
+            items = []
+            if x > 0:
+                items.append(x)
+            return items
+
+        with self.assertRaisesRegex(TypeError, "'items' must have the same structure in both branches"):
+            tf.function(alone)(tf.constant(3))
+        with self.assertRaisesRegex(TypeError, "the length of a list that a loop of a graph makes longer"):
+            tf.function(lambda n: sorted(numbers_below(n)))(tf.constant(3))
+
+
+def numbers_below(n):
+    items = []
+    for i in tf.range(n):
+        items.append(i)
+    return items
+
+
 class Mapping(ArrayCase):
     def test_map_fn(self):
         self.check(lambda a: tf.map_fn(lambda r: r * r + 1, a), ROWS)
@@ -232,6 +316,63 @@ class Mapping(ArrayCase):
                              input_signature=[tf.TensorSpec([None], tf.float32)] * 2)
         with self.assertRaises(tf.errors.InvalidArgumentError):
             unlike(tf.zeros([2]), tf.zeros([3]))
+
+
+class Sparse(GraphCase):
+    ONE = tf.SparseTensor([[0, 1], [1, 0]], [1., 2.], [2, 3])
+    OTHER = tf.SparseTensor([[0, 0], [0, 2], [1, 1]], [3., 4., 5.], [2, 3])
+    DENSE = tf.constant(np.arange(6, dtype=np.float32).reshape(3, 2))
+
+    def assertSameSparse(self, one, other):
+        self.assertIsInstance(one, tf.SparseTensor)
+        self.assertSame((one.indices, one.values, one.dense_shape), (other.indices, other.values, other.dense_shape))
+
+    def test_as_arguments_and_results(self):
+        traces = []
+
+        def worked(sparse, dense):
+            traces.append(1)
+            product = tf.sparse.sparse_dense_matmul(sparse, dense)
+            return (tf.sparse.to_dense(sparse), product, tf.sparse.reduce_sum(sparse), tf.sparse.reduce_max(sparse, 1)), (
+                sparse, tf.sparse.transpose(sparse), tf.sparse.add(sparse, sparse), tf.sparse.from_dense(dense))
+
+        made = tf.function(worked)
+        for sparse in (self.ONE, self.OTHER):
+            expected, found = worked(sparse, self.DENSE), made(sparse, self.DENSE)
+            self.assertSame(found[0], expected[0])
+            for one, other in zip(found[1], expected[1], strict=True):
+                self.assertSameSparse(one, other)
+        self.assertEqual(len(traces), 3)  # the numbers of values differ; one trace, and two calls of the function itself
+        made(tf.SparseTensor([[0, 1]], [1.], [2, 4]), tf.zeros([4, 2]))
+        self.assertEqual(len(traces), 4)
+
+    def test_in_branches_and_loops(self):
+        @tf.function
+        def scaled(sparse, n):
+            for _ in tf.range(n):
+                sparse = tf.SparseTensor(sparse.indices, sparse.values * 2., sparse.dense_shape)
+            if n > 1:
+                chosen = sparse
+            else:
+                chosen = tf.SparseTensor(sparse.indices[:1], sparse.values[:1], sparse.dense_shape)
+            return chosen
+
+        self.assertSameSparse(scaled(self.OTHER, tf.constant(2)), self.OTHER.with_values([12., 16., 20.]))
+        self.assertSameSparse(scaled(self.OTHER, tf.constant(1)), tf.SparseTensor([[0, 0]], [6.], [2, 3]))
+
+    def test_gradients(self):
+        def loss(sparse):
+            return tf.reduce_sum(tf.sparse.sparse_dense_matmul(sparse, self.DENSE) ** 2)
+
+        def gradient(sparse, function):
+            with tf.GradientTape() as tape:
+                tape.watch(sparse.values)
+                y = function(sparse)
+            return tape.gradient(y, sparse.values)
+
+        expected = gradient(self.OTHER, loss)
+        self.assertSame(gradient(self.OTHER, tf.function(loss)), expected)
+        self.assertSame(tf.function(lambda sparse: gradient(sparse, loss))(self.OTHER), expected)
 
 
 class Slices(GraphCase):

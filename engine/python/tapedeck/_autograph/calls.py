@@ -8,7 +8,7 @@ import sysconfig
 import types
 import weakref
 
-from tapedeck._autograph import conversion, items
+from tapedeck._autograph import conversion, items, lists
 from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.state import run, scalar_bool
 from tapedeck._core.composites import op
@@ -44,6 +44,9 @@ def is_library(filename):
 
 def callee(function):
     """What is called in place of the function: its conversion where it is the user's, else itself."""
+    taking = lists.taking(function)
+    if taking is not None:
+        return taking
     kind = type(function)
     if kind is types.FunctionType:
         return converted(function)
@@ -121,6 +124,11 @@ def list_append(target):
     return appending
 
 
+def _len(thing):
+    """len(…), of lists that loops of a graph make longer, too."""
+    return thing.count() if isinstance(thing, lists.GrowingList) else len(thing)
+
+
 def _int(*arguments, **options):
     return _cast(int, "int32", arguments, options)
 
@@ -148,6 +156,7 @@ def _reducing(name, row):
     return reduced
 
 
-_SUBSTITUTES = {print: print_, range: items.range_, enumerate: items.enumerate_, zip: items.zip_, iter: items.iter_, int: _int, float: _float,
+_SUBSTITUTES = {print: print_, range: items.range_, enumerate: items.enumerate_, zip: items.zip_, iter: items.iter_, len: _len,
+                int: _int, float: _float,
                 any: _reducing("any", "reduce_any"), all: _reducing("all", "reduce_all"), max: _reducing("max", "reduce_max"),
                 min: _reducing("min", "reduce_min"), sum: _reducing("sum", "reduce_sum")}

@@ -6,6 +6,7 @@ import weakref
 from tapedeck import _engine
 from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.branches import and_
+from tapedeck._autograph.lists import GrowingList
 from tapedeck._core.composites import op, tensor
 
 
@@ -48,6 +49,8 @@ def items_of(iterable):
     """The items of what is symbolic, and a Stream of data sets and their iterators; None of Python's iterables."""
     if isinstance(iterable, (Items, Stream)):
         return iterable
+    if isinstance(iterable, GrowingList):
+        return Items(iterable.count(), iterable.__getitem__)
     if hasattr(type(iterable), "_stream") and _engine.is_tracing():
         more, take = iterable._stream()
         return Stream(lambda index: more(), lambda index: take())

@@ -5,6 +5,7 @@ from tapedeck._autograph.backend import backend, is_symbolic
 from tapedeck._autograph.branches import and_, not_, symbolic_if
 from tapedeck._autograph.exits import VALUE
 from tapedeck._autograph.items import items_of, Stream
+from tapedeck._autograph.lists import added_item, GrowingList, Grows, in_loop
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import NAMES
@@ -105,6 +106,19 @@ class _Loop:
         if self._limit is not None:
             counters.append(tensor(0))
             holds = _both(holds, tensor(0) < self._limit)
+        before = list(self._get())
+        with in_loop():
+            while True:
+                try:
+                    return self._traced(holds, counters, body, test, index)
+                except Grows as grows:
+                    place = self._kept.index(grows.name) if grows.name in self._kept else None
+                    if place is None or type(before[place]) is not list:
+                        raise
+                    before[place] = GrowingList.of(before[place], grows.item)
+                    self._set(before)
+
+    def _traced(self, holds, counters, body, test, index):
         self._start = self._started(counters, body, holds)
         first = [state.scalar_bool(holds, "the condition of the loop", self._line), *counters, *state.tensors_of(self._start)]
 
@@ -178,6 +192,9 @@ class _Loop:
             if isinstance(before, Undefined):
                 values[number] = before  # each iteration has its own
                 continue
+            added = added_item(before, after)
+            if added:
+                raise Grows(name, *added)
             kind = "value" if isinstance(after, Undefined) else state.difference(_tensors(before), _tensors(after))
             if kind and not (kind == "shape" and self._may_change(before, after)):
                 self._refuse(name, before, after, kind)

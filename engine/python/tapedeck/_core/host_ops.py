@@ -19,6 +19,28 @@ def _is_tensor(leaf):
     return isinstance(leaf, (_engine.Tensor, _engine.Variable))
 
 
+def _tensors_of(leaf):
+    """The tensors of an argument, which may be an object made of several; nothing of other objects."""
+    return [leaf] if _is_tensor(leaf) else leaf._carried() if hasattr(type(leaf), "_carried") else []
+
+
+def _with_tensors(leaf, remaining):
+    if _is_tensor(leaf):
+        return next(remaining)
+    tensors = [next(remaining) for _ in _tensors_of(leaf)]
+    return leaf._with(tensors) if tensors else leaf
+
+
+def _parts(known):
+    """What is known of the tensors of a result, which may be an object made of several: then it has `parts`, and `made` of tensors."""
+    return getattr(known, "parts", [known])
+
+
+def _result(known, remaining):
+    tensors = [next(remaining) for _ in _parts(known)]
+    return known.made(tensors) if hasattr(known, "made") else tensors[0]
+
+
 def shape_of(value):
     """The shape of an argument, a TensorShape, or None."""
     if not _is_tensor(value):
@@ -38,19 +60,18 @@ def host_op(known):
             form = known(**bound.arguments)
             structure = [list(args), dict(kwargs)]
             leaves = nest.flatten(structure)
-            places = [place for place, leaf in enumerate(leaves) if _is_tensor(leaf)]
 
             def called(tensors):
-                values = list(leaves)
-                for place, value in zip(places, tensors):
-                    values[place] = value
-                positional, named = nest.pack_sequence_as(structure, values)
+                remaining = iter(tensors)
+                positional, named = nest.pack_sequence_as(structure, [_with_tensors(leaf, remaining) for leaf in leaves])
                 returned = function(*positional, **named)
-                return [] if form is None else nest.flatten(returned)
+                return [] if form is None else [tensor for leaf in nest.flatten(returned) for tensor in _tensors_of(leaf) or [leaf]]
 
-            specs = [] if form is None else [(each.dtype, each.shape) for each in nest.flatten(form)]
-            found = _engine.graph_host_call(function.__name__, called, [leaves[place] for place in places], specs, True)
-            return None if form is None else nest.pack_sequence_as(form, found)
+            results = [] if form is None else nest.flatten(form)
+            specs = [(part.dtype, part.shape) for each in results for part in _parts(each)]
+            tensors = [tensor for leaf in leaves for tensor in _tensors_of(leaf)]
+            found = iter(_engine.graph_host_call(function.__name__, called, tensors, specs, True))
+            return None if form is None else nest.pack_sequence_as(form, [_result(each, found) for each in results])
 
         @functools.wraps(function)
         def called_or_traced(*args, **kwargs):

@@ -12,7 +12,8 @@ def _blank(shape, dtype):
 
 class Slices:
     """Immutable. tensor: all slices that there are, zeros for what was not written. count: how many the array has: a number where that is
-    known and stays, else a scalar int32 tensor. Where not the whole shape of a slice is known before the first one is written, the tensor has none until then: `late`."""
+    known and stays, else a scalar int32 tensor. Where not the whole shape of a slice is known before the first one is written, the tensor
+    has none until then: `late`."""
 
     def __init__(self, values, count, late):
         self.tensor, self.count, self.late = values, count, late

@@ -332,8 +332,8 @@ class TensorArray:
         that does not grow; those of write.
         """
         if self._slices is not None:
-            raise _engine.UnimplementedError("TensorArray: split in a graph, of an array that was written at an index which only a run knows: "
-                                             "it holds tensors of one shape")
+            raise _engine.UnimplementedError("TensorArray: split in a graph, of an array that was written at an index which only a run "
+                                             "knows: it holds tensors of one shape")
         lengths = self._numbers("lengths", lengths)
         if len(lengths) != len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")

@@ -212,7 +212,7 @@ class Generator(Trackable):
         if copy_from is not None and not isinstance(copy_from, Generator):
             raise _engine.TypeMismatchError(f"Generator: copy_from is {copy_from!r}; needs a tf.random.Generator")
         if _engine.is_tracing():
-            getattr(_engine, "check_creation", lambda: None)()  # it has a state as a variable has a value
+            _engine.check_creation()  # it has a state as a variable has a value
         with _engine.Untraced():
             self._key, self._counter = _state("Generator", copy_from.state if state is None else state)
         self._drawing = threading.RLock()  # what a shape does to become one may draw, too

@@ -4,9 +4,10 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.host_ops import host_op, Known
 from tapedeck._core.public import public
 from tapedeck._sparse.places import distinct, places_of, shape_of
-from tapedeck._sparse.tensors import checked, is_sparse, SparseTensor
+from tapedeck._sparse.tensors import checked, is_sparse, like, SparseTensor
 
 _BLOCK = 2**24  # elements that a product gathers at a time
 
@@ -35,6 +36,7 @@ def _product(sparse, dense, adjoint_a):
 
 
 @public("sparse.sparse_dense_matmul", "sparse.matmul", "sparse_tensor_dense_matmul", in_errors=True)
+@host_op(lambda sp_a, **_: Known(sp_a.dtype, [None, None]))
 def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     """The product of two matrices, one of them sparse.
 
@@ -71,6 +73,7 @@ def _together(function, a, b):
 
 
 @public("sparse.add", "sparse_add", in_errors=True)
+@host_op(lambda a, b, **_: like(a) if is_sparse(a) and is_sparse(b) else Known((a if is_sparse(a) else b).dtype, None))
 def add(a, b, threshold=0, thresh=None, name=None):
     """The sum of two tensors of one shape, of which one or both are sparse.
 
@@ -104,6 +107,7 @@ def _extreme(function, sp_a, sp_b):
 
 
 @public("sparse.maximum", "sparse_maximum", in_errors=True)
+@host_op(lambda sp_a, **_: like(sp_a))
 def maximum(sp_a, sp_b, name=None):
     """The larger of both values at each place of two SparseTensors of one shape, 0 where one has none: a SparseTensor.
 
@@ -113,6 +117,7 @@ def maximum(sp_a, sp_b, name=None):
 
 
 @public("sparse.minimum", "sparse_minimum", in_errors=True)
+@host_op(lambda sp_a, **_: like(sp_a))
 def minimum(sp_a, sp_b, name=None):
     """The smaller of both values at each place of two SparseTensors of one shape, 0 where one has none: a SparseTensor.
 

@@ -9,9 +9,10 @@ from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers, sequence
 from tapedeck._core.composites import op, require_few, tensor
 from tapedeck._core.indexed_slices import IndexedSlices
+from tapedeck._core.host_ops import host_op
 from tapedeck._core.public import public
 from tapedeck._sparse.places import axis_of, extents_of, numbered, places_of, row_major, shape_of
-from tapedeck._sparse.tensors import checked, is_sparse, SparseTensor
+from tapedeck._sparse.tensors import checked, is_sparse, like, SparseTensor
 
 
 def _ordered(places, values, shape):
@@ -29,6 +30,7 @@ def _of_those(sparse, kept, places=None, shape=None):
 
 
 @public("sparse.reorder", "sparse_reorder", in_errors=True)
+@host_op(like)
 def reorder(sp_input, name=None):
     """The same values in the row-major order of their places: a SparseTensor. TypeError for an argument that is not sparse."""
     sparse = checked("reorder", sp_input)
@@ -36,6 +38,7 @@ def reorder(sp_input, name=None):
 
 
 @public("sparse.transpose", "sparse_transpose", in_errors=True)
+@host_op(like)
 def transpose(sp_input, perm=None, name=None):
     """The axes in another order: a SparseTensor, its values in row-major order.
 
@@ -147,6 +150,7 @@ def concat(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, *,
 
 
 @public("sparse.retain", "sparse_retain", in_errors=True)
+@host_op(like)
 def retain(sp_input, to_retain, name=None):
     """Some of the values: a SparseTensor. to_retain: (count,), bools. Errors: InvalidArgumentError for another number of them;
     TypeError for other dtypes and an argument that is not sparse."""

@@ -6,9 +6,10 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, require_memory, tensor, zero_of
+from tapedeck._core.host_ops import host_op, Known
 from tapedeck._core.public import public
 from tapedeck._sparse.places import axes_of, distinct, numbered, places_of, shape_of
-from tapedeck._sparse.tensors import checked, SparseTensor
+from tapedeck._sparse.tensors import checked, KnownSparse, like, SparseTensor
 
 
 def _reduced(function, segments, sp_input, axis, keepdims, output_is_sparse, reduction_axes, keep_dims):
@@ -33,7 +34,12 @@ def _reduced(function, segments, sp_input, axis, keepdims, output_is_sparse, red
     return op("reshape")(result, whole)
 
 
+def _known(sp_input, output_is_sparse, **_):
+    return KnownSparse(sp_input.dtype, None) if output_is_sparse else Known(sp_input.dtype, None)
+
+
 @public("sparse.reduce_sum", "sparse_reduce_sum", in_errors=True)
+@host_op(_known)
 def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None, *, reduction_axes=None, keep_dims=None):
     """The sum of the values along axes.
 
@@ -46,6 +52,7 @@ def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=
 
 
 @public("sparse.reduce_max", "sparse_reduce_max", in_errors=True)
+@host_op(_known)
 def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None, *, reduction_axes=None, keep_dims=None):
     """The largest of the values along axes: what is not stored does not count, and where nothing is stored the result is 0.
 
@@ -55,6 +62,7 @@ def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=
 
 
 @public("sparse.softmax", "sparse_softmax", in_errors=True)
+@host_op(like)
 def softmax(sp_input, name=None):
     """The softmax of each row's values along the last axis; what is not stored counts as −∞.
 

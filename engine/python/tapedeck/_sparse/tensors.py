@@ -6,9 +6,11 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.host_ops import host_op, Known
 from tapedeck._core.public import public
 from tapedeck._core.refusals import shown
 from tapedeck._core.shapes import TensorShape
+from tapedeck.data.specs import TensorSpec
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 SparseTensorValue.__doc__ = "The same as NumPy's arrays."
@@ -25,6 +27,9 @@ class SparseTensor:
     """
 
     def __init__(self, indices, values, dense_shape):
+        if any(isinstance(part, _engine.Tensor) and _engine.is_symbolic(part) for part in (indices, values, dense_shape)):
+            self._set(tensor(indices), tensor(values), tensor(dense_shape))  # what a run finds there the ops check
+            return
         places, shape = np.asarray(indices), np.asarray(dense_shape)
         if places.dtype.kind not in "iu" and places.size or shape.dtype.kind not in "iu" and shape.size:
             raise _engine.TypeMismatchError(f"SparseTensor: indices are {places.dtype} and dense_shape is {shape.dtype}; both need "
@@ -42,6 +47,42 @@ class SparseTensor:
                                        f"{shape.tolist()}")
         self.indices, self.dense_shape = tensor(places.astype(np.int64)), tensor(shape.astype(np.int64))
 
+    def _set(self, indices, values, dense_shape):
+        self.values = values
+        self.indices, self.dense_shape = (part if part.dtype.name == "int64" else op("cast")(part, "int64")
+                                          for part in (indices, dense_shape))
+
+    # ---- in graphs: as arguments and results of functions that are traced (_functions/structures.py), in their loops and branches
+    # (_autograph/state.py)
+
+    @staticmethod
+    def _of(tensors):
+        made = SparseTensor.__new__(SparseTensor)
+        made._set(*tensors)
+        return made
+
+    def _parts(self):
+        """A trace is for the dtype and the dense_shape, not for the number of values; it knows the dense_shape."""
+        rank, dtype = self.dense_shape.shape[0], self.dtype
+        known = None if _engine.is_symbolic(self.dense_shape) else tuple(self.dense_shape.numpy().tolist())
+        specs = TensorSpec([None, rank], "int64"), TensorSpec([None], dtype)
+        if known is None:
+            return ("sparse", dtype.name, rank), tuple(self._carried()), (*specs, TensorSpec([rank], "int64")), SparseTensor._of
+        return (("sparse", dtype.name, known), (self.indices, self.values), specs,
+                lambda given: SparseTensor._of([*given, _engine.constant(known, "int64", [rank])]))
+
+    def _is_formed(self):
+        return True
+
+    def _carried(self):
+        return [self.indices, self.values, self.dense_shape]
+
+    def _carried_shapes(self):
+        return [TensorShape([None, *self.indices.shape[1:]]), TensorShape([None]), None]
+
+    def _with(self, tensors):
+        return self if tensors is None else SparseTensor._of(tensors)
+
     @property
     def dtype(self):
         """The dtype of the values."""
@@ -50,7 +91,11 @@ class SparseTensor:
     @property
     def shape(self):
         """dense_shape as a TensorShape."""
-        return TensorShape(self.dense_shape.numpy().tolist())
+        known = _engine.known_value(self.dense_shape)
+        if known is None:
+            rank = self.dense_shape.shape[0]
+            return TensorShape(None if rank is None else [None] * rank)
+        return TensorShape(known.numpy().tolist())
 
     def get_shape(self):
         """dense_shape as a TensorShape."""
@@ -85,6 +130,19 @@ def _is_dense(value):
     return isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray, np.generic, int, float, complex, list, tuple))
 
 
+class KnownSparse:
+    """What is known of a SparseTensor before a graph runs (_core/host_ops.py)."""
+
+    def __init__(self, dtype, rank):
+        self.parts = [Known("int64", [None, rank]), Known(dtype, [None]), Known("int64", [rank])]
+        self.made = SparseTensor._of
+
+
+def like(sp_input, **_):
+    """Of a function that returns a SparseTensor like its argument."""
+    return KnownSparse(sp_input.dtype, sp_input.dense_shape.shape[0])
+
+
 def is_sparse(value):
     """Whether the value is a SparseTensor, or NumPy's arrays of one."""
     return isinstance(value, (SparseTensor, SparseTensorValue))
@@ -100,6 +158,7 @@ def checked(function, value, argument="sp_input"):
 
 
 @public("sparse.to_dense", "sparse_tensor_to_dense", in_errors=True)
+@host_op(lambda sp_input, **_: Known(sp_input.dtype, sp_input.shape if sp_input.shape.rank is not None else None))
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """The whole tensor, with default_value where nothing is: None for 0, "" or False. Gradients reach the values.
 
@@ -117,6 +176,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 
 
 @public("sparse.from_dense", in_errors=True)
+@host_op(lambda tensor, **_: KnownSparse(_engine.convert_to_tensor(tensor).dtype, _engine.convert_to_tensor(tensor).shape.rank))
 def from_dense(tensor, name=None):
     """The elements of a tensor that are not 0, "" or False, as a SparseTensor. Gradients reach the tensor.
 

@@ -39,7 +39,7 @@ def reduced(dataset, initial_state, reduce_func):
             sequence = dataset._other(leaves[0], dataset.element_spec)
             return _structure.flatten(_reduced_by_graph(sequence, _structure.pack(state, iter(leaves[1:])), called))
 
-        function = Traced(named(reduce_func, "reduce"), [DatasetSpec(dataset.element_spec), *specs], folded)
+        function = Traced(named(reduce_func, "reduce"), [DatasetSpec(dataset.element_spec), *specs], folded, False)
         return _structure.pack(state, iter(function([dataset._stage, *_structure.flatten(state)])))
     for element in dataset:
         state = _structure.pack(state, iter(_folding("reduce: reduce_func", state, reduce_func(state, element))))

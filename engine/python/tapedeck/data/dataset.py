@@ -31,11 +31,12 @@ _CLASSES = {"from_tensor_slices": "_TensorSliceDataset", "from_tensors": "_Tenso
 class DatasetV2:
     """A sequence of elements, each a structure of tensors, made by a tree of stages that the engine runs.
 
-    Data sets are immutable; each method returns a new one. Functions (map, filter, …) are called for each element, eagerly, with a
-    tuple's parts as several arguments. Without num_parallel_calls they run on the thread that iterates, where a debugger records
-    and steps their ops; on the threads of parallel stages and of prefetch ops are neither recorded nor taped
-    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). An exception in a function is raised by the
-    iterator's next call: of the same class, with the stage and the element's number.
+    Data sets are immutable; each method returns a new one. Functions (map, filter, …) take a tuple's parts as several arguments. Where
+    tf.functions are traced, they are traced, too: once, when the stage is made; else they are called for each element. Without
+    num_parallel_calls they run on the thread that iterates, where a debugger records and steps their ops; on the threads of parallel
+    stages and of prefetch ops are neither recorded nor taped (tf.data.experimental.enable_debug_mode() makes all stages work on the
+    iterating thread). An exception in a function is raised by the iterator's next call: of the same class, with the stage and
+    the element's number.
     """
 
     _class = None  # what TensorFlow calls it, where its stage does not tell
@@ -357,7 +358,8 @@ class DatasetV2:
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements as one, along a new first axis. The last one is shorter, or left out with drop_remainder."""
         size, drop = late_number(batch_size, "batch", "batch_size", 1), bool(drop_remainder)
-        made = DatasetV2(self._made("batch", size, drop), lambda: batched(self.element_spec, size if drop and isinstance(size, int) else None), self._form)
+        rows = size if drop and isinstance(size, int) else None
+        made = DatasetV2(self._made("batch", size, drop), lambda: batched(self.element_spec, rows), self._form)
         return made._called(None if num_parallel_calls is None else "_ParallelBatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):

@@ -1,4 +1,6 @@
 """Functions of data sets as graphs: traced once, when the stage is made, and run for each element."""
+import contextlib
+
 from tapedeck import _engine
 from tapedeck._core.public import NAMES
 from tapedeck._functions import control
@@ -36,8 +38,8 @@ class Traced:
     """A function of leaves, which returns leaves, as a graph. captured: tensors of the function around that it needs, which with_captured
     gives values."""
 
-    def __init__(self, name, specs, function):
-        """specs: of the leaves that it takes. function: called once."""
+    def __init__(self, name, specs, function, of_stage=True):
+        """specs: of the leaves that it takes. function: called once. of_stage: whether it runs where stages do, on the CPU."""
         self._name, self._specs = name, list(specs)
         self._gives = []
 
@@ -47,7 +49,7 @@ class Traced:
             return list(map(as_tensor, leaves))
 
         parameters = [(f"x{number}", *parameter_of(spec)) for number, spec in enumerate(self._specs)]
-        with _engine.VariableCreation(False):
+        with _engine.VariableCreation(False), NAMES["device"]("/cpu:0") if of_stage else contextlib.nullcontext():
             self._graph = _engine.trace_graph(name, parameters, called)
         self.captured = list(self._graph.symbolic_captures)
 
