@@ -407,6 +407,44 @@ class Tapes(GraphCase):
         self.assertAsEager(of, tf.constant([1., 2.]), tf.constant(2))
         self.assertAsEager(of_rows, tf.constant([[1., 2.], [3., 4.]]), tf.constant(2))
 
+    def test_forward_mode_inside_and_around(self):
+        def power(x, count):
+            y = x
+            for _ in tf.range(count):
+                y = y * x
+            return y
+
+        def inside(x, direction, count):
+            with tf.autodiff.ForwardAccumulator(x, direction) as accumulator:
+                y = power(x, count)
+            return y, accumulator.jvp(y)
+
+        x, direction, count = tf.constant([2., 3.]), tf.constant([1., 10.]), tf.constant(2)
+        self.assertAsEager(inside, x, direction, count)
+        with tf.autodiff.ForwardAccumulator(x, direction) as accumulator:
+            y = tf.function(power)(x, count)
+        self.assertSame((y, accumulator.jvp(y)), inside(x, direction, count))
+
+    def test_recomputed_gradients_and_jacobians_inside_and_around(self):
+        weight = tf.Variable([[.5, -1.], [2., .1]])
+
+        @tf.recompute_grad
+        def layer(x):
+            return tf.tanh(x @ weight)
+
+        def inside(x):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = layer(layer(x))
+            return y, tape.gradient(y, [x, weight]), tape.jacobian(y, [x, weight]), tape.batch_jacobian(y, x)
+
+        x = tf.constant([[1., 2.], [.3, -.4]])
+        self.assertAsEager(inside, x)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = tf.function(lambda x: layer(layer(x)))(x)
+        self.assertSame((y, tape.gradient(y, [x, weight]), tape.jacobian(y, [x, weight]), tape.batch_jacobian(y, x)), inside(x))
+
     def test_variables_that_only_a_loop_or_a_branch_reads_have_gradients(self):
         weight, other, bound = tf.Variable([[.5, -1.], [2., .1]]), tf.Variable(3.), tf.Variable(100.)
 

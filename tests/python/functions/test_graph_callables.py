@@ -72,6 +72,22 @@ class GraphCallables(GraphCase):
             slope = tape.gradient(y, x)
         self.assertEqual([float(each) for each in outer.gradient(slope, [x, variable])], [4., 6.])
 
+    def test_it_owns_the_variables_of_layers_of_every_kind(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        before = tf.Variable(3.)
+
+        @tfe.graph_callable([tfe.ShapeAndDtype((1, 2), tf.float32)])
+        def function(x):
+            return tf.layers.dense(model(x) * before, 3, name="last")
+
+        names = ["last/bias:0", "last/kernel:0", *sorted(each.name for each in model.variables)]
+        self.assertEqual([each.name for each in function.variables], names)
+        self.assertEqual([each.name for each in function.trainable_variables], names)
+
+    def test_the_loss_of_a_regularizer_outlives_the_trace(self):
+        tfe.graph_callable([])(lambda: tf.get_variable("v", initializer=3., regularizer=lambda v: v * v))
+        self.assertEqual(float(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)[-1]), 9.)
+
     def test_it_may_be_called_in_functions(self):
         graph = tfe.graph_callable(scalars(1))(lambda x: x * tf.get_variable("v", [], initializer=tf.constant_initializer(2.)))
         outer = tf.function(lambda x: graph(x) + 1.)

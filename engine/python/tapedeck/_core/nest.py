@@ -2,16 +2,22 @@
 functions take and return them. expand_composites, TensorFlow's argument for tensors that are made of several, changes nothing."""
 import collections
 
+from tapedeck import _engine
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
+
+# The usual ones: to look for an attribute that a class does not have takes long.
+_LEAVES = frozenset([_engine.Tensor, _engine.Variable, bool, int, float, complex, str, bytes, type(None), TensorShape])
 
 
 @public("nest.is_nested")
 def is_nested(structure):
     """True for what flatten() goes into. A shape is one value."""
+    kind = type(structure)
+    if kind in _LEAVES:
+        return False
     if isinstance(structure, (list, tuple, dict)):
         return not isinstance(structure, TensorShape)
-    kind = type(structure)
     return hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__tf_flatten__")
 
 

@@ -5,6 +5,7 @@ import threading
 
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
+from tapedeck._core.context import init_scope
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._graph.collections import add_to_collection, GraphKeys
@@ -58,7 +59,8 @@ class Store:
         if self.shares:
             self.variables[name] = variable
         if regularizer is not None:
-            loss = regularizer(variable)
+            with init_scope():  # a trace would end with it
+                loss = regularizer(variable)
             if loss is not None:
                 add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
         return variable

@@ -7,6 +7,7 @@ import traceback
 from tapedeck import _engine
 from tapedeck._core import dtypes, nest
 from tapedeck._core.composites import require_callable
+from tapedeck._core.context import init_scope
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
@@ -139,7 +140,9 @@ class _GraphCallable:
         self._function, self._specs = function, shape_and_dtypes
         self._store, self._scope = EagerVariableStore(), VariableScope()
         self._graph = Function(self._with_variables)
-        self._called = False
+        self._called, self._in_graph = False, ()
+        with init_scope():
+            self._first_id = _engine.Variable(0., trainable=False)._id
         functools.update_wrapper(self, function)
         self._graph.__name__ = self.__name__ = getattr(function, "__name__", type(function).__name__)
         if not functions_run_eagerly():
@@ -152,7 +155,8 @@ class _GraphCallable:
     def _make_variables(self):
         """Traces the function, if no call has made its variables. Where extents are unknown, a call does."""
         if not self._called:
-            self._graph.get_concrete_function(*map(_as_tensor_specs, self._specs))
+            concrete = self._graph.get_concrete_function(*map(_as_tensor_specs, self._specs))
+            self._in_graph = [each for each in getattr(concrete, "variables", ()) if each._id > self._first_id]
             self._called = True
 
     def _argument(self, place, value, spec):
@@ -182,15 +186,15 @@ class _GraphCallable:
 
     @property
     def variables(self):
-        """The variables that tf.get_variable and layers made in it."""
+        """The variables that tf.get_variable and layers made in it, by their names' order."""
         self._make_variables()
-        return self._store.variables()
+        own = {id(each): each for each in [*self._store.variables(), *self._in_graph]}  # those of Keras are in no store
+        return sorted(own.values(), key=lambda variable: variable.name)
 
     @property
     def trainable_variables(self):
         """Those that are trainable."""
-        self._make_variables()
-        return self._store.trainable_variables()
+        return [variable for variable in self.variables if variable.trainable]
 
 
 def _as_tensor_specs(spec):
