@@ -163,8 +163,10 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   std::vector<Tape::RowGradient> rows(sources.size());
   const LocationScope location(node.location);
   const WholeScope scope(node.scope);
-  const Tensors gradients = use.with_rows ? tape.gradient(targets, sources, weights, use.unconnected, rows)
-                                          : tape.gradient(targets, sources, weights, use.unconnected);
+  const bool rows_wanted =
+      std::ranges::any_of(use.parts, [](const auto& part) { return part.second != TapeUse::Part::whole; });
+  const Tensors gradients = rows_wanted ? tape.gradient(targets, sources, weights, use.unconnected, rows)
+                                        : tape.gradient(targets, sources, weights, use.unconnected);
   Tensors results;
   for (std::size_t i = 0; i < use.parts.size(); ++i) {
     const auto& [source, part] = use.parts[i];
@@ -172,6 +174,10 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
     Tensor found = part == TapeUse::Part::whole    ? gradients[at]
                    : part == TapeUse::Part::values ? rows[at].values
                                                    : rows[at].indices;
+    // What ran may have gathered rows alone, which the trace could not see.
+    if (!found && part == TapeUse::Part::whole && rows[at].values)
+      found = ops::scatter_nd(ops::reshape(rows[at].indices, {rows[at].indices.count(), 1}), rows[at].values,
+                              node.results[i].shape);
     // Connected as far as the trace could see; what ran did not use it.
     if (!found) found = zeros_of_gradient(node, i, sources[at]);
     results.push_back(std::move(found));

@@ -1,11 +1,15 @@
 """Finds the syntax tree of a function in its file or cell."""
+import __future__
+
 import ast
 import linecache
+import types
 
 from tapedeck._autograph.exits import Unconvertible
 from tapedeck._autograph.names import parameters
 
-_trees = {}  # by file: its text, and its tree
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names if name != "nested_scopes")
+_trees = {}  # by file: its text, its tree, and a list of its code objects, filled when it is asked for
 _MOST = 64  # files
 
 
@@ -17,20 +21,50 @@ def _tree(code, global_names):
     known = _trees.get(code.co_filename)
     if known is None or known[0] != text:
         try:
-            known = text, ast.parse(text)
+            known = text, ast.parse(text), []
         except (SyntaxError, ValueError) as error:
             raise Unconvertible(f"the source of {code.co_filename} cannot be read: {error}") from None
         while len(_trees) >= _MOST:
             _trees.pop(next(iter(_trees)))
         _trees[code.co_filename] = known
-    return known[1]
+    return known[1:]
+
+
+def _codes(code, tree, found):
+    """The code objects that the file's text gives now."""
+    if not found:
+        waiting = [compile(tree, code.co_filename, "exec", code.co_flags & _FUTURE, True)]
+        while waiting:
+            each = waiting.pop()
+            found.append(each)
+            waiting += [const for const in each.co_consts if isinstance(const, types.CodeType)]
+    return found
+
+
+def _same(one, other):
+    """Whether two code objects do the same."""
+    if one.co_code != other.co_code or one.co_names != other.co_names or len(one.co_consts) != len(other.co_consts):
+        return False
+    return all(_same(a, b) if isinstance(a, types.CodeType) and isinstance(b, types.CodeType) else repr(a) == repr(b)
+               for a, b in zip(one.co_consts, other.co_consts))
+
+
+def _require_unchanged(code, tree, found):
+    """Unconvertible where the text of the file is not what runs: it was edited after it was imported. Testing tools that rewrite
+    assertions mark the code with names that no program has."""
+    if any("@" in name for name in (*code.co_names, *code.co_varnames)):
+        return
+    now = [each for each in _codes(code, tree, found) if each.co_name == code.co_name and each.co_firstlineno == code.co_firstlineno]
+    if now and not any(_same(each, code) for each in now):
+        raise Unconvertible(f"the text of {code.co_filename} is not what runs: it was changed since; import it again")
 
 
 def node_of(function):
     """(the function's node, the name of the class around it or None)."""
     code = function.__code__
     kinds = ast.Lambda if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
-    waiting, found = [(_tree(code, function.__globals__), None)], []
+    tree, codes = _tree(code, function.__globals__)
+    waiting, found = [(tree, None)], []
     while waiting:
         node, around = waiting.pop()
         if isinstance(node, kinds) and _is_node_of(node, code):
@@ -42,6 +76,7 @@ def node_of(function):
     if len(found) != 1:
         raise Unconvertible(f"line {code.co_firstlineno} of {code.co_filename} has "
                             f"{f'{len(found)} functions' if found else 'no function'} {code.co_name} as it was when it ran")
+    _require_unchanged(code, tree, codes)
     return found[0]
 
 

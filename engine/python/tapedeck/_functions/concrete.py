@@ -37,7 +37,9 @@ class ConcreteFunction:
         def traced(tensors):
             nonlocal results
             args, kwargs = arguments.with_tensors(tensors)
+            given = nest.map_structure(lambda leaf: leaf, [list(args), dict(kwargs)])
             results = Results(name, body(args, kwargs))
+            _require_unchanged(name, given, [list(args), dict(kwargs)])
             return results.tensors
 
         named = [(argument, spec.dtype, spec.shape) for argument, spec in zip(self._names, self._specs)]
@@ -55,6 +57,10 @@ class ConcreteFunction:
                                doc="Tensors and variables from outside.")
     inputs = property(lambda self: list(self._specs), doc="The TensorSpecs of its tensors.")
     outputs = property(lambda self: list(map(_as_spec, self._graph.outputs)), doc="The TensorSpecs of its results.")
+    output_shapes = property(lambda self: self._results.with_specs([spec.shape for spec in self.outputs]),
+                             doc="The shapes of what it returns, in its form.")
+    output_dtypes = property(lambda self: self._results.with_specs([spec.dtype for spec in self.outputs]),
+                             doc="The dtypes of what it returns, in its form.")
     structured_input_signature = property(lambda self: (tuple(self._structure[0]), self._structure[1]),
                                           doc="(args, kwargs), TensorSpecs in place of tensors.")
     structured_outputs = property(lambda self: self._results.with_specs(self.outputs),
@@ -126,6 +132,15 @@ class ConcreteFunction:
 
     def __str__(self):
         return f"ConcreteFunction {self.pretty_printed_signature()}"
+
+
+def _require_unchanged(name, given, left):
+    """ValueError where the function changed a list or dict that it was given: the caller's would stay as it is."""
+    same = nest._shape_of(given) == nest._shape_of(left) and all(
+        one is other for one, other in zip(nest.flatten(given), nest.flatten(left)))
+    if not same:
+        raise ValueError(f"{name}: it changes a list or dict that it is given; each run of its graph gets another one, so the caller would "
+                         "see nothing of it. Change a copy, and return that")
 
 
 def _as_spec(pair):
