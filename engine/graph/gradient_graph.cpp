@@ -22,9 +22,8 @@ bool may_know(const tapedeck::detail::TapeStack& stack, const Variable& variable
 }
 
 bool knows(const tapedeck::detail::TapeStack& stack, std::uint64_t tensor) {
-  return std::ranges::any_of(stack.tapes, [&](const auto& tape) {
-    return tape->records() && tape->slots.find(tensor) >= 0;
-  });
+  return std::ranges::any_of(
+      stack.tapes, [&](const auto& tape) { return tape->records() && tape->slots.find(tensor) >= 0; });
 }
 
 }  // namespace
@@ -37,7 +36,8 @@ GradientGraphs::GradientGraphs(const Graph& graph) : graph_(graph) {
     if (node.kind == NodeKind::op && node.op->vjp) ++ops;
     const bool is_input =
         node.kind == NodeKind::parameter || node.kind == NodeKind::read || is_outer_constant(graph, node);
-    if (is_input && has_gradients(node.results[0].dtype)) inputs_.push_back({static_cast<std::int32_t>(i), 0});
+    if (is_input && has_gradients(node.results[0].dtype))
+      inputs_.push_back({static_cast<std::int32_t>(i), 0});
   }
   is_possible_ = ops > 1 && !inputs_.empty();
 }
@@ -53,7 +53,7 @@ std::optional<std::vector<bool>> GradientGraphs::known_to_tapes(std::span<const 
     const auto number = static_cast<std::size_t>(input.node);
     const Node& node = graph_.nodes[number];
     const bool is_read = node.kind == NodeKind::read;
-    const std::uint64_t id = is_read                              ? node.variable->peek().id()
+    const std::uint64_t id = is_read                            ? node.variable->peek().id()
                              : node.kind == NodeKind::parameter ? arguments[number].id()
                                                                 : node.constant.id();
     known.push_back(is_read ? may_know(stack, *node.variable, id) : knows(stack, id));

@@ -88,7 +88,8 @@ class TapedGraph::ForwardTrace {
     if (node.kind == NodeKind::constant && !is_input)
       symbol = node.constant;
     else
-      symbol = tracer_.parameter("v" + std::to_string(value.node), node.results[static_cast<std::size_t>(value.result)]);
+      symbol = tracer_.parameter("v" + std::to_string(value.node),
+                                 node.results[static_cast<std::size_t>(value.result)]);
     values_[symbol.id()] = value;
     return symbol;
   }
@@ -132,8 +133,8 @@ class TapedGraph::ForwardTrace {
   const Layout layout_;
   std::vector<Tensor> symbols_;  ///< by slot
   GraphTracer tracer_;
-  std::unordered_map<std::uint64_t, Value> values_;           ///< by the symbol's id
-  std::unordered_map<std::int32_t, Attributes> draws_;        ///< by node
+  std::unordered_map<std::uint64_t, Value> values_;               ///< by the symbol's id
+  std::unordered_map<std::int32_t, Attributes> draws_;            ///< by node
   std::unordered_map<std::int32_t, std::int32_t> drawing_nodes_;  ///< by node of the trace
 };
 
@@ -214,7 +215,8 @@ std::shared_ptr<const TapedGraph::Gradient> TapedGraph::traced(const Request& re
 
 Tensors TapedGraph::gradient(const tapedeck::detail::SummingRequest& request, Tensors& kept,
                              const Draws& draws) {
-  const Request key{defined(request.cotangents), defined(request.sums),
+  const Request key{defined(request.cotangents),
+                    defined(request.sums),
                     {request.wanted.begin(), request.wanted.end()},
                     {request.is_source.begin(), request.is_source.end()}};
   return traced(key)->run(request, kept, draws);

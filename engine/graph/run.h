@@ -69,8 +69,8 @@ class Executable {
   std::unique_ptr<GradientGraphs> gradients_;
 };
 
-/// Whether nothing but the results of this thread's ops is wanted: no observer listens, nothing is traced, and
-/// their way is the plain one.
+/// Whether nothing but the results of this thread's ops is wanted: no observer listens, nothing is traced,
+/// and their way is the plain one.
 bool is_unattended();
 
 /// Where the node came from that made a run of this thread fail (record/trace/source_location.h); 0: unknown.

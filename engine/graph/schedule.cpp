@@ -50,7 +50,8 @@ Schedule::Schedule(const Graph& graph, const Layout& layout)
   for (const double each : seconds) seconds_ += each;
   for (std::size_t begin = 0; begin < graph.nodes.size();) {
     std::size_t end = begin;
-    while (end < graph.nodes.size() && end - begin < most_nodes_of_group && may_be_in_group(graph.nodes[end], seconds[end]))
+    while (end < graph.nodes.size() && end - begin < most_nodes_of_group &&
+           may_be_in_group(graph.nodes[end], seconds[end]))
       ++end;
     if (end > begin + 1) add_group(begin, end, seconds);
     begin = std::max(end, begin + 1);
@@ -205,7 +206,8 @@ class Schedule::Work {
     const NodeSlots& step = schedule_.layout_.steps[number];
     {
       const BorrowedInputs inputs(values_, schedule_.layout_.inputs_of(step));
-      Tensors results = tapedeck::detail::compute_checked({*node.op, inputs, node.attributes, node.results, {}});
+      Tensors results =
+          tapedeck::detail::compute_checked({*node.op, inputs, node.attributes, node.results, {}});
       for (std::size_t result = 0; result < results.size(); ++result)
         values_[step.first_result + result] = std::move(results[result]);
     }
@@ -232,9 +234,8 @@ void Schedule::run_group(std::size_t begin, Frame& values) const {
   Work work(*this, group, values);
   const std::thread::id caller = std::this_thread::get_id();
   const std::int64_t threads = std::min<std::int64_t>(cpu::thread_count(), group.width);
-  cpu::parallel_for(threads, 1, [&](std::int64_t, std::int64_t) {
-    work.help(std::this_thread::get_id() == caller);
-  });
+  cpu::parallel_for(threads, 1,
+                    [&](std::int64_t, std::int64_t) { work.help(std::this_thread::get_id() == caller); });
   work.throw_failure();
   for (const std::uint32_t slot : group.unread) values[slot] = {};  // what nothing reads
 }

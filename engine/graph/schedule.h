@@ -2,8 +2,8 @@
 //
 // A kernel shares its own work among the engine's threads where it is large enough. Nodes that are too small
 // for that and do not depend on each other run side by side, each on one thread: in groups of adjacent nodes
-// without effects, where the estimated gain (engine/ops/core/cost.h) is worth waking threads. Kernels give the
-// same bits on any number of threads, so results do not depend on it.
+// without effects, where the estimated gain (engine/ops/core/cost.h) is worth waking threads. Kernels give
+// the same bits on any number of threads, so results do not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ class Schedule {
  private:
   struct Group {
     std::size_t begin = 0, end = 0;
-    std::uint32_t width = 1;                              ///< threads that are worth waking
-    std::vector<std::uint32_t> waits_for;                 ///< by node from `begin`: how many nodes of the group
-    std::vector<std::vector<std::uint32_t>> successors;   ///< by node: those that wait for it
-    std::vector<std::vector<std::uint32_t>> reads;        ///< by node: places in `unread`
-    std::vector<std::uint32_t> unread;                    ///< slots that are unread behind the group
-    std::vector<std::uint32_t> readers;                   ///< of each of these
+    std::uint32_t width = 1;               ///< threads that are worth waking
+    std::vector<std::uint32_t> waits_for;  ///< by node from `begin`: how many nodes of the group
+    std::vector<std::vector<std::uint32_t>> successors;  ///< by node: those that wait for it
+    std::vector<std::vector<std::uint32_t>> reads;       ///< by node: places in `unread`
+    std::vector<std::uint32_t> unread;                   ///< slots that are unread behind the group
+    std::vector<std::uint32_t> readers;                  ///< of each of these
   };
   class Work;
 

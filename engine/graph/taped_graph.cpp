@@ -41,7 +41,8 @@ std::optional<std::vector<bool>> taped_nodes(const Graph& graph, const std::vect
       if (!variables.insert(variable->id()).second) return std::nullopt;  // its values may be the same tensor
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    const bool is_reached = std::ranges::any_of(node.inputs, [&](Value value) { return known.contains(value); });
+    const bool is_reached =
+        std::ranges::any_of(node.inputs, [&](Value value) { return known.contains(value); });
     if (node.kind != NodeKind::op) {
       if (node.kind == NodeKind::assign || node.results.empty()) continue;
       if (is_reached || node.kind == NodeKind::custom || node.kind == NodeKind::host) return std::nullopt;
@@ -82,7 +83,8 @@ std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Val
     made->traced(made->everything());
   } catch (const Interrupted&) {
     throw;
-  } catch (const Error&) {  // a VJP that fails, or whose shapes depend on values: it does so where it is played
+  } catch (
+      const Error&) {  // a VJP that fails, or whose shapes depend on values: it does so where it is played
     return nullptr;
   }
   return made;

@@ -36,13 +36,14 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   class ForwardTrace;
 
   const Graph graph_;
-  std::vector<Value> inputs_;         ///< of the call
-  std::vector<Value> outputs_;        ///< the results that depend on them, and `kept_` that do
-  std::size_t result_outputs_ = 0;    ///< so many of the outputs are results
-  std::vector<Value> kept_;           ///< what VJPs read
-  std::vector<bool> takes_part_;      ///< by node: whether a tape has it
-  std::vector<std::size_t> places_;   ///< of each result among the outputs; no_place: it is none
-  std::vector<std::size_t> output_places_, kept_places_, input_places_;  ///< among the forward graph's results
+  std::vector<Value> inputs_;        ///< of the call
+  std::vector<Value> outputs_;       ///< the results that depend on them, and `kept_` that do
+  std::size_t result_outputs_ = 0;   ///< so many of the outputs are results
+  std::vector<Value> kept_;          ///< what VJPs read
+  std::vector<bool> takes_part_;     ///< by node: whether a tape has it
+  std::vector<std::size_t> places_;  ///< of each result among the outputs; no_place: it is none
+  std::vector<std::size_t> output_places_, kept_places_,
+      input_places_;  ///< among the forward graph's results
   std::unique_ptr<const Executable> forward_;
   std::mutex mutex_;
   std::map<Request, std::shared_ptr<const Gradient>> gradients_;

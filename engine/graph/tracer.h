@@ -107,7 +107,7 @@ class GraphTracer final : public TapeTracer {
   std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
   bool outer_draws_allowed_ = false;
-  bool guessing_ = false;             ///< a tape is played to see what is connected; its nodes are dropped
+  bool guessing_ = false;  ///< a tape is played to see what is connected; its nodes are dropped
 };
 
 /// Traces `function` with arguments of these dtypes and shapes, named "x0", "x1", …

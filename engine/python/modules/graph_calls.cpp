@@ -1,6 +1,5 @@
 #include "engine/python/modules/graph_calls.h"
 
-#include <cstring>
 
 #include "engine/python/errors.h"
 #include "engine/python/tensor/tensor_object.h"
@@ -27,11 +26,11 @@ PyObject* key_of_tensors(PyObject*, PyObject* arguments) {
                                    static_cast<Py_ssize_t>(key.size() * sizeof(std::int64_t)));
 }
 
-PyMethodDef methods[] = {
-    {"key_of_tensors", key_of_tensors, METH_O,
-     "key_of_tensors(arguments, /)\n--\n\nBytes that are equal for tuples of tensors with the same dtypes and "
-     "shapes; None where another object is\namong them."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"key_of_tensors", key_of_tensors, METH_O,
+                          "key_of_tensors(arguments, /)\n--\n\nBytes that are equal for tuples of tensors "
+                          "with the same dtypes and "
+                          "shapes; None where another object is\namong them."},
+                         {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -92,8 +92,8 @@ std::unique_ptr<GraphFunction> trace_function(const std::string& name, const py:
   return std::make_unique<GraphFunction>(std::move(made));
 }
 
-/// The program's other threads run meanwhile, where that takes long enough to be worth it; host calls take the
-/// lock. Observers and tracers ask Python where the program is.
+/// The program's other threads run meanwhile, where that takes long enough to be worth it; host calls take
+/// the lock. Observers and tracers ask Python where the program is.
 Tensors run_unlocked(const Executable& executable, std::span<const Tensor> arguments) {
   constexpr double least_seconds = 2e-5;
   std::optional<HostUnlock> unlocked;
