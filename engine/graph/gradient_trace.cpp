@@ -35,6 +35,10 @@ class TraceTape {
   const std::shared_ptr<Tape::State> state_;
 };
 
+Tensor parameter(GraphTracer& tracer, const std::string& name, const TensorSpec& spec) {
+  return tracer.parameter(name, {spec.dtype, spec.shape});
+}
+
 std::vector<bool> defined(std::span<const Tensor> tensors) {
   std::vector<bool> flags;
   for (const Tensor& tensor : tensors) flags.push_back(static_cast<bool>(tensor));
@@ -88,8 +92,7 @@ class TapedGraph::ForwardTrace {
     if (node.kind == NodeKind::constant && !is_input)
       symbol = node.constant;
     else
-      symbol = tracer_.parameter("v" + std::to_string(value.node),
-                                 node.results[static_cast<std::size_t>(value.result)]);
+      symbol = parameter(tracer_, "v" + std::to_string(value.node), taped_.graph_.spec(value));
     values_[symbol.id()] = value;
     return symbol;
   }
@@ -157,11 +160,11 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) 
   for (std::size_t i = 0; i < request.cotangents.size(); ++i) {
     if (!request.cotangents[i]) continue;
     targets.push_back(forward.symbol(outputs_[i]));
-    cotangents.push_back(tracer.parameter("d" + std::to_string(i), graph_.spec(outputs_[i])));
+    cotangents.push_back(parameter(tracer, "d" + std::to_string(i), graph_.spec(outputs_[i])));
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Tensor sum;
-    if (request.sums[i]) sum = tracer.parameter("sum" + std::to_string(i), graph_.spec(inputs_[i]));
+    if (request.sums[i]) sum = parameter(tracer, "sum" + std::to_string(i), graph_.spec(inputs_[i]));
     if (!request.wanted[i]) continue;
     wanted.push_back(i);
     sources.push_back({forward.symbol(inputs_[i]), {}});
