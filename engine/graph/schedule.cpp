@@ -15,13 +15,21 @@ namespace tapedeck::graph {
 namespace {
 
 // Of one core of a usual machine; what matters is which nodes are small.
-constexpr double flops_a_second = 2e10, bytes_a_second = 1e10, seconds_of_a_call = 2e-7;
-constexpr double longest_of_group = 2e-4;  ///< kernels that take longer share their own work well
-constexpr double seconds_to_wake = 1e-5, seconds_to_pass_on = 5e-7;
-constexpr double least_gain = 0.85;  ///< the group's time to that of its nodes one by one
+constexpr double flops_a_second = 1e11, bytes_a_second = 1e10, seconds_of_a_call = 2e-7;
+constexpr double longest_of_group = 1e-4;  ///< kernels that take longer share their own work well
+constexpr double seconds_to_wake = 2e-5, seconds_to_pass_on = 1e-6;
+constexpr double least_gain = 0.75;  ///< the group's time to that of its nodes one by one
 constexpr std::size_t most_nodes_of_group = 512;
 
 double seconds_of(const Graph& graph, const Node& node) {
+  constexpr double seconds_of_a_loop = 1e-3;  // a run decides how often its body runs
+  if (node.kind == NodeKind::loop) return seconds_of_a_loop;
+  if (node.kind == NodeKind::branch) {
+    double seconds = 0;
+    for (const auto& inner : node.graphs)
+      for (const Node& each : inner->nodes) seconds += seconds_of(*inner, each);
+    return seconds;
+  }
   if (node.kind != NodeKind::op) return 0;
   if (is_open(graph, node)) return seconds_of_a_call;
   TensorSpecs inputs;

@@ -1,7 +1,6 @@
 #include "engine/tape/playback.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "engine/ops/core/core_ops.h"
 #include "engine/ops/core/floating.h"
@@ -10,13 +9,12 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/elementwise/complex.h"
 #include "engine/tape/playback_checks.h"
+#include "engine/tape/playback_run.h"
 #include "engine/tape/tape_tracer.h"
 #include "engine/tensor/interrupt.h"
 
 namespace tapedeck::detail {
 namespace {
-
-using SourceSlots = boost::container::small_vector<Slot, 2>;
 
 /// Besides the first one.
 Tensor sum_of(Tensor a, Tensor b) {
@@ -38,62 +36,7 @@ Tape::RowGradient joined(const std::vector<Tape::RowGradient>& parts) {
   return {ops::concat({values.data(), values.size()}, 0), ops::concat({indices.data(), indices.size()}, 0)};
 }
 
-class Playback {
- public:
-  Playback(Tape::State& tape, const GradientRequest& request);
-  ~Playback();
-  Playback(const Playback&) = delete;
-
-  Tensors run();
-
- private:
-  SourceSlots slots_of(const Tape::Source& source) const;
-  void mark_nodes();
-  bool gives_source(const Node& node) const;
-  bool leads_to_source(Slot slot) const;
-  void seed();
-  void play(std::size_t position);
-  void play_graph(std::size_t position);
-  Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted);
-  Event vjp_event(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) const;
-  Tensors graph_vjp(const Node& node, const SummingRequest& request);
-  void accumulate(Slot slot, Tensor gradient);
-  bool attended() const { return observer_ && observer_->attends_gradients(); }
-  void note_part(Slot slot, std::uint64_t record);
-  bool takes_more(Slot slot, std::size_t position) const;
-  bool comes_whole(std::size_t source) const;
-  void tell_if_finished(Slot slot, std::size_t position) const;
-  void tell_finished(std::size_t source, const Tensor& gradient, bool rows) const;
-  bool gathers_rows(const Node& node) const;
-  void keep_rows(const Node& node, const Tensor& cotangent);
-  Tensor whole_of(const std::vector<Tape::RowGradient>& parts, const Tape::Source& source) const;
-  Tensors gradients_of_sources();
-
-  // A persistent tape that is active still grows while it is played, so its nodes are looked up by position;
-  // one that is not persistent gives its nodes to the playback, which drops each as soon as it has been
-  // played.
-  std::vector<std::unique_ptr<Node>>& nodes() { return tape_.persistent ? tape_.nodes : own_nodes_; }
-  const std::vector<std::unique_ptr<Node>>& nodes() const {
-    return tape_.persistent ? tape_.nodes : own_nodes_;
-  }
-
-  Tape::State& tape_;
-  const GradientRequest& request_;
-  std::vector<std::unique_ptr<Node>> own_nodes_;
-  std::vector<std::int32_t> producers_;  // slot → node, or -1
-  boost::container::small_vector<SourceSlots, 4> source_slots_;
-  boost::container::small_vector<Slot, 4> target_slots_;
-  boost::container::small_vector<Tensor, 32> cotangents_;       // by slot
-  boost::container::small_vector<std::uint8_t, 32> is_source_;  // by slot
-  // By slot: gradients of rows, where rows are wanted and the slot is a value of a variable.
-  std::unordered_map<Slot, std::vector<Tape::RowGradient>> rows_;
-  boost::container::small_vector<std::uint8_t, 32>
-      takes_part_;  // by node: between the targets and the sources
-  boost::container::small_vector<std::uint64_t, 32>
-      last_parts_;  // by slot: the VJP that gave the newest part, if attends_gradients()
-  std::uint64_t last_vjp_ = 0;
-  Observer* const observer_ = current_observer();
-};
+}  // namespace
 
 Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(tape), request_(request) {
   for (const Tensor& target : request.targets) target_slots_.push_back(tape.slots.find(target.id()));
@@ -150,20 +93,11 @@ void Playback::mark_nodes() {
   for (std::size_t i = 0; i < takes_part_.size(); ++i)
     if (takes_part_[i]) {
       const Node& node = *nodes()[i];
-      takes_part_[i] = gives_source(node) ||
-                       std::any_of(node.input_slots.begin(), node.input_slots.end(),
-                                   [this](Slot slot) { return leads_to_source(slot); });
+      takes_part_[i] = gives_source(node) || std::any_of(node.input_slots.begin(), node.input_slots.end(),
+                                                         [this](Slot slot) { return leads_to_source(slot); });
     }
   for (std::size_t i = 0; i < own_nodes_.size(); ++i)
     if (i >= takes_part_.size() || !takes_part_[i]) own_nodes_[i].reset();
-}
-
-/// Whether a call of a graph has a source among its outputs: others of them may depend on it.
-bool Playback::gives_source(const Node& node) const {
-  if (!node.custom || !node.custom->summing_vjp) return false;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i)
-    if (is_source_[static_cast<std::size_t>(node.first_output) + i]) return true;
-  return false;
 }
 
 /// To be called after the node that made the slot's value is marked.
@@ -236,41 +170,6 @@ void Playback::play(std::size_t position) {
     for (std::size_t later = i + 1; later < gradients.size(); ++later)
       again = again || (wanted[later] && input_slots[later] == slot);
     if (!again) tell_if_finished(slot, position);
-  }
-}
-
-void Playback::play_graph(std::size_t position) {
-  const Node& node = *nodes()[position];
-  const auto input_slots = node.input_slots;
-  const std::size_t first_output = static_cast<std::size_t>(node.first_output), outputs = node.outputs.size();
-  Tensors cotangents, sums;
-  boost::container::small_vector<bool, 8> wanted, is_source;
-  for (std::size_t i = 0; i < outputs; ++i) {
-    cotangents.push_back(std::move(cotangents_[first_output + i]));
-    is_source.push_back(is_source_[first_output + i] != 0);
-  }
-  if (std::none_of(cotangents.begin(), cotangents.end(), [](const Tensor& tensor) { return bool(tensor); }))
-    return;
-  for (const Slot slot : input_slots) {
-    wanted.push_back(leads_to_source(slot));
-    sums.push_back(wanted.back() ? std::move(cotangents_[static_cast<std::size_t>(slot)]) : Tensor());
-  }
-  const bool is_last = !tape_.persistent && node.custom.use_count() == 1;
-  Tensors gradients = graph_vjp(
-      node, {cotangents, sums, {wanted.data(), wanted.size()}, {is_source.data(), outputs}, is_last});
-  cotangents.clear();
-  sums.clear();
-  if (!tape_.persistent) own_nodes_[position].reset();
-  boost::container::small_vector<Slot, 8> slots;
-  for (std::size_t i = 0; i < input_slots.size(); ++i) slots.push_back(wanted[i] ? input_slots[i] : no_slot);
-  for (std::size_t i = 0; i < outputs; ++i)
-    slots.push_back(is_source[i] ? static_cast<Slot>(first_output + i) : no_slot);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (slots[i] == no_slot || !gradients[i]) continue;
-    cotangents_[static_cast<std::size_t>(slots[i])] = std::move(gradients[i]);
-    if (!attended()) continue;
-    note_part(slots[i], last_vjp_);
-    if (is_source_[static_cast<std::size_t>(slots[i])]) tell_if_finished(slots[i], position);
   }
 }
 
@@ -408,21 +307,6 @@ Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
   return event;
 }
 
-Tensors Playback::graph_vjp(const Node& node, const SummingRequest& request) {
-  Tensors of_outputs;
-  Tensors sums = observed(current_observer(), vjp_event(node, request.cotangents, request.wanted),
-                          [&](std::uint64_t record) {
-                            last_vjp_ = record;
-                            Tensors found = node.custom->summing_vjp(request);
-                            const auto end = found.begin() + static_cast<std::ptrdiff_t>(request.wanted.size());
-                            of_outputs.assign(end, found.end());
-                            found.erase(end, found.end());
-                            return found;
-                          });
-  sums.insert(sums.end(), of_outputs.begin(), of_outputs.end());
-  return sums;
-}
-
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   const Event event = vjp_event(node, cotangents, wanted);
   const TracedPlayback traced(event.name, node.outputs);
@@ -479,6 +363,8 @@ Tensors Playback::run() {
   }
   return gradients_of_sources();
 }
+
+namespace {
 
 /// The program's tape, played by the debugger's code, keeps its records.
 class Borrowed {

@@ -33,8 +33,8 @@ struct SummingRequest {
 /// what the ops inside add; undefined where nothing arrived or nothing is wanted.
 using SummingVjp = std::function<Tensors(const SummingRequest&)>;
 
-/// A call of a function with a custom gradient, or of a graph; shared by the tapes that recorded it. No two of
-/// a graph's inputs that a tape knows are the same tensor.
+/// A call of a function with a custom gradient, or of a graph; shared by the tapes that recorded it. No two
+/// of a graph's inputs that a tape knows are the same tensor.
 struct CustomCall {
   std::string name;
   CustomVjp vjp;

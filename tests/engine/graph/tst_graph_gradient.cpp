@@ -113,7 +113,9 @@ class TestGraphGradient : public QObject {
     tape.stop();
     const EventLog log;
     tape.gradient(first_of(y), first_of(x));
-    QCOMPARE(std::ranges::count_if(log.lines, [](const auto& line) { return line.find(" vjp ") != line.npos; }), 1);
+    QCOMPARE(
+        std::ranges::count_if(log.lines, [](const auto& line) { return line.find(" vjp ") != line.npos; }),
+        1);
   }
 
   void gradients_have_the_bits_of_the_ops_called_one_by_one() {
@@ -223,14 +225,12 @@ class TestGraphGradient : public QObject {
 
   void a_gradient_draws_again_what_its_function_drew() {
     const Function f = [](Inputs x) {
-      const Tensor dropped =
-          testing::outputs_of("dropout", {x[0] * 2.0}, {{"rate", 0.4}})[0];
+      const Tensor dropped = testing::outputs_of("dropout", {x[0] * 2.0}, {{"rate", 0.4}})[0];
       return Tensors{ops::reduce_sum(dropped * dropped * x[0])};
     };
     expect_same({numbers({50}, 1)}, f, gradient_of_first);
-    expect_same({numbers({50}, 2)}, f, [](const Function& function, const Tensors& x) {
-      return nth_derivative(function, x, 2);
-    });
+    expect_same({numbers({50}, 2)}, f,
+                [](const Function& function, const Tensors& x) { return nth_derivative(function, x, 2); });
   }
 
   void a_tensor_at_two_places_of_the_arguments_gets_its_whole_gradient() {
@@ -322,8 +322,8 @@ class TestGraphGradient : public QObject {
     };
     const auto [observed, lines] = run(true);
     QVERIFY(observed == run(false).first);
-    QVERIFY(std::ranges::find(lines, "begin 2 vjp f") != lines.end());
-    QVERIFY(lines.size() > 6);  // the ops of the gradient's graph
+    QCOMPARE(std::ranges::count_if(lines, [](const auto& line) { return line.ends_with(" vjp f"); }), 1);
+    QVERIFY(std::ranges::any_of(lines, [](const auto& line) { return line.ends_with(" op multiply"); }));
   }
 
   void branches_and_loops_are_calls_of_their_own() {
@@ -337,7 +337,8 @@ class TestGraphGradient : public QObject {
     const Tensors x{numbers({4}, 1)};
     const Executable executable(traced(x, f));
     const Function same = [](Inputs in) { return Tensors{ops::reduce_sum(in[0] * 2.0 * in[0] * in[0])}; };
-    QVERIFY(same_bits(gradient_of_first([&](Inputs in) { return executable(in); }, x), gradient_of_first(same, x)));
+    QVERIFY(same_bits(gradient_of_first([&](Inputs in) { return executable(in); }, x),
+                      gradient_of_first(same, x)));
   }
 
   void a_failing_op_leaves_the_tape_as_it_was() {

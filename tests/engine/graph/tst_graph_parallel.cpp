@@ -148,7 +148,8 @@ class TestGraphParallel : public QObject {
     const Graph graph = graph_of(4, [&](Inputs x) {
       const Tensors first = chains(x);
       Variable(variable).assign(first[0]);
-      const Tensor drawn = testing::outputs_of("random_normal", {}, {{"shape", std::vector<std::int64_t>{4}}})[0];
+      const Tensor drawn =
+          testing::outputs_of("random_normal", {}, {{"shape", std::vector<std::int64_t>{4}}})[0];
       Tensors second{variable.read(), x[1], x[2], x[3]};
       Tensors all = chains(second);
       all.push_back(drawn);
@@ -160,7 +161,8 @@ class TestGraphParallel : public QObject {
       const Node& node = graph.nodes[i];
       if (flags[i]) QVERIFY(!has_effect(node) && !node.draws);
       if (node.kind == NodeKind::assign) {  // what is behind it sees it
-        const auto read = std::ranges::find_if(graph.nodes, [](const Node& each) { return each.kind == NodeKind::read; });
+        const auto read =
+            std::ranges::find_if(graph.nodes, [](const Node& each) { return each.kind == NodeKind::read; });
         QVERIFY(static_cast<std::size_t>(read - graph.nodes.begin()) > i);
       }
     }
@@ -174,7 +176,8 @@ class TestGraphParallel : public QObject {
   void of_several_failing_nodes_the_first_one_is_reported() {
     const ThreadCount threads(4);
     const auto failing = [](const Tensor& from, std::int64_t place) {
-      return ops::gather(from, ops::cast(ops::reduce_max(from) * 0.0, DType::int64) + static_cast<double>(place));
+      return ops::gather(from,
+                         ops::cast(ops::reduce_max(from) * 0.0, DType::int64) + static_cast<double>(place));
     };
     std::uint32_t first_line = 0, second_line = 0;
     const Graph graph = graph_of(4, [&](Inputs x) {

@@ -1,4 +1,4 @@
-"""Gradients of functions that are called under a tape: the same to the last bit as without tf.function."""
+"""Gradients of functions that are called under a tape: the same to the last bit as without tf.function. And threads."""
 import threading
 import unittest
 
@@ -121,6 +121,8 @@ class Sources(GraphCase):
         for _ in range(2):
             self.assertSame(run(f), run(made))
 
+
+class Threads(GraphCase):
     def test_threads_differentiate_one_function(self):
         w = tf.Variable(normal(2, 5, 5))
         function = tf.function(lambda x: tf.reduce_sum(tf.tanh(x @ w) @ w))
@@ -144,6 +146,23 @@ class Sources(GraphCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_other_threads_run_while_a_loop_of_small_ops_runs(self):
+        stop = tf.Variable(0, trainable=False)
+
+        @tf.function
+        def until_stopped(x):
+            turns = tf.constant(0)
+            while stop < 1:
+                x = tf.tanh(x) + 0.1
+                turns += 1
+            return turns
+
+        # Without this thread the function never ends.
+        thread = threading.Timer(0.05, lambda: stop.assign(1))
+        thread.start()
+        self.assertGreater(int(until_stopped(tf.ones([4]))), 0)
+        thread.join()
 
 
 if __name__ == "__main__":
