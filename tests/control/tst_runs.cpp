@@ -234,6 +234,18 @@ class TestRuns : public QObject {
     QVERIFY(told.now.isEmpty());
   }
 
+  void aProgramsOwnSwitchIsNotUndoneByAnotherOption() {
+    ControlWorld world;
+    SessionOptions options(&world.session);
+    world.connectEngine();
+    options.setFunctionsEagerly(true);
+    QVERIFY(world.source.askedFor<protocol::SetOptions>().back().functions_eagerly == true);
+    QVERIFY(options.functionsEagerly() == protocol::functions_eager_at_start);  // as the session says
+    world.settle();  // it is answered
+    options.setRecording(false);
+    QVERIFY(!world.source.askedFor<protocol::SetOptions>().back().functions_eagerly);
+  }
+
   void whatIsChosenWithoutASessionHoldsForTheNext() {
     ControlWorld world;
     SessionOptions options(&world.session);
@@ -241,6 +253,7 @@ class TestRuns : public QObject {
     options.setRecording(false);
     options.setBreakAtCellStart(true);
     options.setReplayOnCpu(true);
+    options.setFunctionsEagerly(false);
     options.setBudget(1 << 20);
     QVERIFY(!options.recording() && options.breakAtCellStart() && options.replayOnCpu());
     for (int session = 0; session < 2; ++session) {
@@ -251,6 +264,7 @@ class TestRuns : public QObject {
       QVERIFY(sent[0].recording == false);
       QVERIFY(sent[0].break_at_cell_start == true);
       QVERIFY(sent[0].replay_on_cpu == true);
+      QVERIFY(sent[0].functions_eagerly == false);
       QVERIFY(sent[0].budget_bytes == 1 << 20);
       QVERIFY(options.recording());  // as the session says, which has its own mind here
       world.die();

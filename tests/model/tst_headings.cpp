@@ -377,6 +377,66 @@ class TestHeadings : public QObject {
     QVERIFY(rows.folded(rows.heading_at(6)));
     QCOMPARE(rows.end_position(rows.heading_at(6)) - rows.first_position(rows.heading_at(6)), 16u);
   }
+
+  void callsOfGraphFunctionsHaveHeadingsInSteps() {
+    // 1: an op; 2: a call of f with 3; its branch 4 with 5; 6, in the scope "model"; another call of f, 7, with 8.
+    protocol::RecordGroups answer;
+    answer.covered = answer.total = 9;
+    answer.runs = {{1, "a", 1, 1, 1, {}, false}};
+    answer.scopes = {"", "model"};
+    answer.calls = {{2, 0, "f(x: float32 (3,))", 0}, {4, 2, "if line 7: true", 0}, {7, 0, "f(x: float32 (3,))", 0}};
+    answer.scope_begins = {1, 2, 4, 6, 7, 9};
+    answer.scope_places = {0, 0, 0, 1, 0, 0};
+    answer.scope_calls = {0, 2, 4, 2, 7, 0};
+    const auto headings = [&](HeadingLevel level) {
+      GroupTree tree;
+      tree.set_level(level);
+      tree.add(answer, 9);
+      std::string text;
+      for (std::uint32_t at = 0; at < tree.nodes().size(); ++at) {
+        const GroupTree::Node& node = tree.nodes()[at];
+        if (node.kind == GroupTree::Kind::plain) continue;
+        const std::string name = node.kind == GroupTree::Kind::call    ? tree.calls()[node.source].name
+                                 : node.kind == GroupTree::Kind::scope ? tree.scope_part(node.source)
+                                                                       : "cell";
+        const std::uint64_t end = tree.end_of(at);
+        text += std::string(2 * std::size_t{node.depth}, ' ') + name + ": " + std::to_string(node.first) + " to " +
+                std::to_string(end - 1) + ", " +
+                std::to_string(end - node.first - tree.calls_in(node.first, end)) + " ops\n";
+      }
+      return text;
+    };
+    QCOMPARE(headings(HeadingLevel::cell), std::string("cell: 1 to 9, 6 ops\n"));
+    QCOMPARE(headings(HeadingLevel::step), std::string("cell: 1 to 9, 6 ops\n"
+                                                       "  f(x: float32 (3,)): 2 to 6, 3 ops\n"
+                                                       "    if line 7: true: 4 to 5, 1 ops\n"
+                                                       "  f(x: float32 (3,)): 7 to 8, 1 ops\n"));
+    QCOMPARE(headings(HeadingLevel::scope), std::string("cell: 1 to 9, 6 ops\n"
+                                                        "  f(x: float32 (3,)): 2 to 6, 3 ops\n"
+                                                        "    if line 7: true: 4 to 5, 1 ops\n"
+                                                        "    model: 6 to 6, 1 ops\n"
+                                                        "  f(x: float32 (3,)): 7 to 8, 1 ops\n"));
+  }
+
+  void scopesAroundACallAreNotRepeatedInIt() {
+    protocol::RecordGroups answer;
+    answer.covered = answer.total = 4;
+    answer.scopes = {"model", "model/dense"};
+    answer.calls = {{2, 0, "f()", 0}};
+    answer.scope_begins = {1, 2, 3};
+    answer.scope_places = {0, 0, 1};
+    answer.scope_calls = {0, 2, 2};
+    GroupTree tree;
+    tree.set_level(HeadingLevel::scope);
+    tree.add(answer, 4);
+    std::string text;
+    for (const GroupTree::Node& node : tree.nodes())
+      if (node.kind != GroupTree::Kind::plain)
+        text += std::to_string(node.depth) +
+                (node.kind == GroupTree::Kind::call ? tree.calls()[node.source].name : tree.scope_part(node.source)) +
+                " ";
+    QCOMPARE(text, std::string("0model 1f() 2dense "));
+  }
 };
 
 TAPEDECK_TEST(TestHeadings)
