@@ -126,7 +126,7 @@ class GraphTracer final : public TapeTracer {
   std::optional<Tensor> shape_known(const OpDef& op, Value value, const Evaluation& evaluation) const;
   std::optional<Tensor> evaluated(const Tensor& tensor, Evaluation& evaluation) const;
   Tensors results_of(std::int32_t node, const std::vector<Worlds>* worlds = nullptr);
-  Tensors add_call(Node node, const OpContext& context, std::span<const Tensor> inputs,
+  Tensors add_call(Node&& node, const OpContext& context, std::span<const Tensor> inputs,
                    const std::vector<Worlds>* worlds);
   void add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
                      std::span<const Tensor> inputs);
