@@ -371,12 +371,4 @@ void GraphTracer::give_source_shapes(const Tape::GradientCall& call, std::span<c
   }
 }
 
-/// A tape that the trace plays several times, as Jacobians do, is persistent in runs.
-void GraphTracer::keep_records(const OwnTape& tape) {
-  Node& start = graph_.nodes[tape.first_node];
-  TapeUse use = *start.tape;
-  use.persistent = true;
-  start.tape = std::make_shared<const TapeUse>(std::move(use));
-}
-
 }  // namespace tapedeck::graph
