@@ -36,7 +36,8 @@ std::shared_ptr<const Executable> function_of(const std::string& name,
       run_passes(trace(name, std::array{number}, function)).back().passed.graph);
 }
 
-/// In line 2 x², in lines 3 to 6 its tanh or its exponential, in lines 7 and 8 that doubled until it reaches 3.
+/// In line 2 x², in lines 3 to 6 its tanh or its exponential, in lines 7 and 8 that doubled until it
+/// reaches 3.
 Tensors branch_and_loop(Inputs x) {
   at_line(2);
   const Tensor square = ops::multiply(x[0], x[0]);
@@ -216,7 +217,9 @@ class TestGraphCalls : public QObject {
     const auto f = function_of("f", [](Inputs x) {
       const Tensor other = branch(
           testing::called("greater", {x[0], scalar_of(1)}),
-          [&] { return Tensors{testing::called("check_numerics", {x[0]}, {{"message", std::string("here")}})}; },
+          [&] {
+            return Tensors{testing::called("check_numerics", {x[0]}, {{"message", std::string("here")}})};
+          },
           [&] { return Tensors{x[0]}; })[0];
       return Tensors{other};
     });
