@@ -228,10 +228,13 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
     const Executable& taken = *graphs[is_true ? 0 : 1];
     return taken(inputs.subspan(first, taken.graph().captured.size()));
   };
-  if (inputs[0].is_symbolic())  // this graph becomes part of one that is being traced
+  const Node& node = graph_.nodes[number];
+  if (inputs[0].is_symbolic()) {  // this graph becomes part of one that is being traced
+    const LocationScope location(node.location);
+    const WholeScope scope(node.scope);
     return branch(
         inputs[0], [&] { return take(true); }, [&] { return take(false); });
-  const Node& node = graph_.nodes[number];
+  }
   const bool is_true = decides(node, inputs[0]);
   return in_part(
       node, [&] { return branch_name(node, is_true); }, inputs.first(1), [&] { return take(is_true); });
@@ -250,7 +253,10 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   };
   const std::span<const Tensor> of_condition = inputs.subspan(count, first_of_body - count);
   const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
+  const Node& node = graph_.nodes[number];
   if (current_tracer()) {  // this graph becomes part of one that is being traced
+    const LocationScope location(node.location);
+    const WholeScope scope(node.scope);
     std::vector<Invariant> invariants;
     for (std::size_t i = 0; i < count; ++i)
       invariants.emplace_back(body.graph().value_spec({static_cast<std::int32_t>(i), 0}));
@@ -258,9 +264,8 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
         [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
   }
-  const Node& node = graph_.nodes[number];
   return in_part(
-      node, [&] { return loop_name(node); }, variables,
+      node, [&] { return loop_name(node); }, inputs.first(count),
       [&] {
         for (std::uint64_t turn = 1; decides(node, call(condition, variables, of_condition)[0]); ++turn) {
           check_interrupt();

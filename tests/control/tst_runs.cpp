@@ -241,7 +241,7 @@ class TestRuns : public QObject {
     options.setFunctionsEagerly(true);
     QVERIFY(world.source.askedFor<protocol::SetOptions>().back().functions_eagerly == true);
     QVERIFY(options.functionsEagerly() == protocol::functions_eager_at_start);  // as the session says
-    world.settle();  // it is answered
+    world.settle();                                                             // it is answered
     options.setRecording(false);
     QVERIFY(!world.source.askedFor<protocol::SetOptions>().back().functions_eagerly);
   }

@@ -379,12 +379,14 @@ class TestHeadings : public QObject {
   }
 
   void callsOfGraphFunctionsHaveHeadingsInSteps() {
-    // 1: an op; 2: a call of f with 3; its branch 4 with 5; 6, in the scope "model"; another call of f, 7, with 8.
+    // 1: an op; 2: a call of f with 3; its branch 4 with 5; 6, in the scope "model"; another call of f, 7,
+    // with 8.
     protocol::RecordGroups answer;
     answer.covered = answer.total = 9;
     answer.runs = {{1, "a", 1, 1, 1, {}, false}};
     answer.scopes = {"", "model"};
-    answer.calls = {{2, 0, "f(x: float32 (3,))", 0}, {4, 2, "if line 7: true", 0}, {7, 0, "f(x: float32 (3,))", 0}};
+    answer.calls = {
+        {2, 0, "f(x: float32 (3,))", 0}, {4, 2, "if line 7: true", 0}, {7, 0, "f(x: float32 (3,))", 0}};
     answer.scope_begins = {1, 2, 4, 6, 7, 9};
     answer.scope_places = {0, 0, 0, 1, 0, 0};
     answer.scope_calls = {0, 2, 4, 2, 7, 0};
@@ -400,8 +402,8 @@ class TestHeadings : public QObject {
                                  : node.kind == GroupTree::Kind::scope ? tree.scope_part(node.source)
                                                                        : "cell";
         const std::uint64_t end = tree.end_of(at);
-        text += std::string(2 * std::size_t{node.depth}, ' ') + name + ": " + std::to_string(node.first) + " to " +
-                std::to_string(end - 1) + ", " +
+        text += std::string(2 * std::size_t{node.depth}, ' ') + name + ": " + std::to_string(node.first) +
+                " to " + std::to_string(end - 1) + ", " +
                 std::to_string(end - node.first - tree.calls_in(node.first, end)) + " ops\n";
       }
       return text;
@@ -433,7 +435,8 @@ class TestHeadings : public QObject {
     for (const GroupTree::Node& node : tree.nodes())
       if (node.kind != GroupTree::Kind::plain)
         text += std::to_string(node.depth) +
-                (node.kind == GroupTree::Kind::call ? tree.calls()[node.source].name : tree.scope_part(node.source)) +
+                (node.kind == GroupTree::Kind::call ? tree.calls()[node.source].name
+                                                    : tree.scope_part(node.source)) +
                 " ";
     QCOMPARE(text, std::string("0model 1f() 2dense "));
   }

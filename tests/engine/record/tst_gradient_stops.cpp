@@ -34,13 +34,13 @@ Results values_of_all(const Tensors& tensors) {
 }
 
 /// From stop to stop, as by F10.
-struct SteppedProgram : GatedProgram {
-  explicit SteppedProgram(const GradientProgram& program)
+struct GradientStepper : GatedProgram {
+  explicit GradientStepper(const GradientProgram& program)
       : GatedProgram([this, program] { results = program(); }) {
     gate().command(GateCommand::step_op);
     start();
   }
-  ~SteppedProgram() { let_it_end(); }
+  ~GradientStepper() { let_it_end(); }
 
   /// The next one; state `open` where the program ended.
   GateStatus next() {
@@ -93,7 +93,7 @@ struct SteppedProgram : GatedProgram {
 
 Tensor named_source(Tape& tape, const std::string& name, double value) {
   const Tensor x = test_ops::watched(tape, value);
-  SteppedProgram::names[x.id()] = name;
+  GradientStepper::names[x.id()] = name;
   return x;
 }
 
@@ -163,7 +163,7 @@ Results targets_and_inner_sources() {
   tape.start();
   const Tensor x = named_source(tape, "x", 3);
   const Tensor y = test_ops::multiply(x, x);
-  SteppedProgram::names[y.id()] = "y";
+  GradientStepper::names[y.id()] = "y";
   const Tensor z = test_ops::exponential(test_ops::multiply(y, test_ops::scalar(0.5)));
   return values_of_all(tape.gradient(std::array{y, z}, std::array{y, x}));
 }
@@ -211,21 +211,21 @@ class TestGradientStops : public QObject {
 
   void sums_and_complete_gradients_come_in_order() {
     QCOMPARE(
-        SteppedProgram(square_and_itself).all(),
+        GradientStepper(square_and_itself).all(),
         (Stops{"∂ add", "∂ test_multiply", "1.0 + 4.0", "5.0 + 4.0", "x complete: 9.0, 1 of 1, after add"}));
-    QCOMPARE(SteppedProgram(three_parts).all(),
+    QCOMPARE(GradientStepper(three_parts).all(),
              (Stops{"∂ test_multiply", "∂ test_multiply", "16.0 + 16.0", "32.0 + 16.0",
                     "x complete: 48.0, 1 of 1, after add"}));
   }
 
   void each_source_is_told_when_it_is_complete_and_one_without_a_gradient_never() {
-    QCOMPARE(SteppedProgram(several_sources).all(),
+    QCOMPARE(GradientStepper(several_sources).all(),
              (Stops{"∂ test_multiply", "a complete: 5.0, 3 of 3, after test_multiply",
                     "b complete: 2.0, 2 of 3, after test_multiply"}));
   }
 
   void where_the_last_reader_gives_none_what_came_before_is_complete() {
-    QCOMPARE(SteppedProgram(none_at_the_end).all(),
+    QCOMPARE(GradientStepper(none_at_the_end).all(),
              (Stops{"∂ test_multiply", "∂ test_multiply", "6.0 + 6.0", "∂ test_spread",
                     "s complete: 9.0, 2 of 2, after test_spread", "x complete: 12.0, 1 of 2, after add"}));
   }
@@ -234,11 +234,11 @@ class TestGradientStops : public QObject {
     const Stops once{"∂ test_multiply", "3.0 + 3.0", "x complete: 6.0, 1 of 1, after add"};
     Stops twice = once;
     twice.insert(twice.end(), once.begin(), once.end());
-    QCOMPARE(SteppedProgram(twice_by_a_persistent_tape).all(), twice);
+    QCOMPARE(GradientStepper(twice_by_a_persistent_tape).all(), twice);
   }
 
   void the_playback_of_a_playback_stops_too() {
-    const Stops stops = SteppedProgram(second_order).all();
+    const Stops stops = GradientStepper(second_order).all();
     QCOMPARE(stops.at(4), std::string("x complete: 12.0, 1 of 1, after add"));  // 3x² of the inner tape
     QVERIFY2(stops.back().starts_with("x complete: 12.0, 1 of 1, "), stops.back().c_str());  // 6x
     QVERIFY(std::ranges::count_if(stops, [](const std::string& one) {
@@ -247,7 +247,7 @@ class TestGradientStops : public QObject {
   }
 
   void targets_and_values_of_ops_may_be_sources() {
-    const Stops stops = SteppedProgram(targets_and_inner_sources).all();
+    const Stops stops = GradientStepper(targets_and_inner_sources).all();
     // 1 + e^(9/2)/2, and six times that.
     std::vector<std::string> complete;
     for (const std::string& stop : stops)
@@ -257,12 +257,12 @@ class TestGradientStops : public QObject {
   }
 
   void what_is_put_together_at_the_end_is_complete_then() {
-    const Stops two = SteppedProgram(variable_with_two_values).all();
+    const Stops two = GradientStepper(variable_with_two_values).all();
     QCOMPARE(two.size(), std::size_t{5});
     QCOMPARE(two[3], std::string("6.0 + 1.0"));  // of both values
     QVERIFY2(two[4].starts_with("w") && two[4].ends_with(" complete: 7.0, 1 of 1, after add"),
              two[4].c_str());
-    const Stops rows = SteppedProgram(rows_of_a_variable).all();
+    const Stops rows = GradientStepper(rows_of_a_variable).all();
     QVERIFY2(rows.back().find(" complete: rows ") != std::string::npos, rows.back().c_str());
     QCOMPARE(std::ranges::count_if(rows,
                                    [](const auto& one) { return one.find("complete") != std::string::npos; }),
@@ -284,7 +284,7 @@ class TestGradientStops : public QObject {
       QVERIFY(program() == alone);
       records = recording.count();
     }
-    SteppedProgram stepped(program);
+    GradientStepper stepped(program);
     stepped.all();
     QVERIFY(stepped.results == alone);
     QCOMPARE(stepped.count(), records);
@@ -306,7 +306,7 @@ class TestGradientStops : public QObject {
     };
     for (const GateCommand command : {GateCommand::step_line, GateCommand::step_out})
       for (const int steps_before : {0, 1, 2}) {  // at the VJP, at the sum, where it is complete
-        SteppedProgram stepped(program);
+        GradientStepper stepped(program);
         stepped.next();
         GateStatus status = stepped.step();
         for (int i = 0; i < steps_before; ++i) status = stepped.step();
@@ -317,7 +317,7 @@ class TestGradientStops : public QObject {
   }
 
   void each_is_a_stop_of_its_own_number_with_the_record_that_made_it() {
-    SteppedProgram stepped(several_sources);
+    GradientStepper stepped(several_sources);
     std::vector<GateStatus> complete;
     for (GateStatus status = stepped.next(); status.state == GateState::stopped; status = stepped.step())
       if (status.gradient.source != 0) {
@@ -338,7 +338,7 @@ class TestGradientStops : public QObject {
     set_host_hooks({.release = nullptr, .reacquire = nullptr, .interrupted = [] {
                       return gradients_interrupted.load();
                     }});
-    SteppedProgram stepped(square_and_itself);
+    GradientStepper stepped(square_and_itself);
     GateStatus status = stepped.next();
     while (status.gradient.source == 0) status = stepped.step();
     const auto playback = static_cast<std::uint32_t>(stepped.at(status.stopped_before).parent);

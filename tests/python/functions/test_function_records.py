@@ -66,6 +66,13 @@ class Records(CellThread):
         self.assertIn((4, "square", 15), found)
         self.assertEqual([each for each in found if each[2] == 4], [(2, "exp", 4), (2, "multiply", 4)])
 
+    def test_lines_of_an_inner_function_are_its_own(self):
+        self.run_to_its_end(PROGRAM + "@tf.function\ndef outer(x):\n    return f(x) + 1.\nouter(tf.ones([3]))\n")
+        found = self.called()
+        self.assertEqual(found[:2], [(0, "outer(x: float32 (3,))", 25), (1, "f(x: float32 (3,))", 24)])
+        for part in ((2, "if line 8: true", 8), (2, "loop line 12", 12), (4, "if line 14: true", 14), (2, "g(x: float32 (3,))", 16)):
+            self.assertIn(part, found)
+
     def test_gradients_of_a_trace_are_backward(self):
         self.run_to_its_end(PROGRAM + "slope(tf.ones([3]))\n")
         records = self.records()
