@@ -40,7 +40,9 @@ std::uint32_t first_line_of(const std::string& filename, std::uint32_t line) {
 
 void bind_function_list(py::module_& debug, Recorder* (*recorder)()) {
   py::class_<FunctionEntry, std::shared_ptr<FunctionEntry>>(
-      debug, "TracedFunction", "A function of the user's, for views: they list it while it is alive.")
+      debug, "TracedFunction",
+      "TracedFunction(name, filename, line)\n"
+      "A function of the user's, for views: they list it while it is alive.")
       .def(py::init([](const std::string& name, const std::string& filename, std::uint32_t line) {
              return graph::new_function_entry(name, first_line_of(filename, line));
            }),
