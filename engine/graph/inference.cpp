@@ -4,41 +4,18 @@
 #include <functional>
 
 #include "engine/graph/results_of_values.h"
+#include "engine/graph/unknowns.h"
 
 namespace tapedeck::graph {
 namespace {
 
-// Divided by much, powers of two above all; a product of three fits int32, in which tf.shape counts.
-constexpr std::array<std::int64_t, world_count> extents{480, 960, 1};
-constexpr std::array<int, world_count> ranks{2, 1, 0};
 constexpr std::array<std::int64_t, world_count> assumed_numbers{4, 6, 2};  // equal to no unknown extent
 constexpr int most_trials = 400;                                           // of a search, in one world
-constexpr std::size_t most_numbers = 12;  // that an unknown extent may be, in a search
-
-Shape filled(int rank, std::int64_t extent) {
-  Shape shape;
-  for (int axis = 0; axis < rank; ++axis) shape.push_back(extent);
-  return shape;
-}
-
-/// An extent, a rank or a number that is not known, and what it may be.
-struct Unknown {
-  std::size_t input = 0;
-  int axis = -1;                     ///< -1: the whole shape
-  std::size_t number = SIZE_MAX;     ///< of the call's numbers, if it is one
-  std::vector<std::int64_t> values;  ///< of an extent or a number
-  std::vector<Shape> shapes;         ///< of a shape
-  std::size_t options() const { return std::max(values.size(), shapes.size()); }
-};
 
 class Search {
  public:
   explicit Search(const OpenCall& call) : call_(call) {
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      std::size_t first = 0;  // the same tensor has the same shape
-      while (call.inputs[first].id() != call.inputs[i].id()) ++first;
-      firsts_.push_back(first);
-    }
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) firsts_.push_back(first_of(call, i));
     for (std::size_t i = 0; i < call.attributes.size(); ++i) attributes_.push_back(call.attributes[i]);
   }
 
@@ -48,7 +25,10 @@ class Search {
       if (!answers_[world]) look_further(world);
     const bool assumes =
         std::ranges::any_of(call_.numbers, [](const OpenNumber& number) { return number.assumed; });
-    if (searched_ || assumes) vary();
+    if (searched_ || assumes)
+      vary();
+    else
+      doubt_cancellations();
     return merge();
   }
 
@@ -116,68 +96,6 @@ class Search {
     if (answers_[world]) all_.push_back(answers_[world]->results);
   }
 
-  /// What unknown extents and numbers may be: what is near.
-  std::vector<std::int64_t> near_numbers(bool of_attribute) const {
-    std::vector<std::int64_t> numbers;
-    const auto add = [&](std::int64_t number) {
-      if ((number >= 0 || of_attribute) && number > -100 &&
-          std::ranges::find(numbers, number) == numbers.end() && numbers.size() < most_numbers)
-        numbers.push_back(number);
-    };
-    if (of_attribute)
-      for (const std::int64_t number : {0, 1, 2, -1}) add(number);
-    for (const Tensor& input : call_.inputs)
-      for (int axis = 0; axis < input.rank(); ++axis)
-        if (!unknown_of(input).has(axis)) add(input.dim(axis));
-    for (const Attribute& attribute : attributes_) {
-      if (const auto* number = std::get_if<std::int64_t>(&attribute)) add(*number);
-      if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute))
-        for (const std::int64_t number : *list) add(number);
-    }
-    for (const std::int64_t number : {1, 2, 3}) add(number);
-    for (const std::int64_t number : extents)
-      if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
-    return numbers;
-  }
-
-  std::vector<Shape> near_shapes(std::size_t world, const std::vector<std::int64_t>& numbers) const {
-    std::vector<Shape> shapes;
-    for (int i = 0; i < 5; ++i) {
-      const int rank = (ranks[0] + static_cast<int>(world) + i) % 5;
-      shapes.push_back(filled(rank, extents[world]));
-      for (const std::int64_t number : numbers) {
-        if (rank == 0) break;
-        Shape last = shapes.back(), first = filled(rank, extents[world]);
-        last = filled(rank, extents[world]);
-        last[rank - 1] = number;
-        first[0] = number;
-        shapes.push_back(last);
-        if (rank > 1) shapes.push_back(first);
-        if (rank > 1) shapes.push_back(filled(rank, number));
-      }
-    }
-    return shapes;
-  }
-
-  std::vector<Unknown> unknowns(std::size_t world) const {
-    std::vector<Unknown> all;
-    const std::vector<std::int64_t> numbers = near_numbers(false);
-    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-      const UnknownShape unknown = unknown_of(call_.inputs[i]);
-      if (!unknown || firsts_[i] != i) continue;
-      if (unknown.rank) {
-        all.push_back({i, -1, SIZE_MAX, {}, near_shapes(world, numbers)});
-        continue;
-      }
-      for (int axis = 0; axis < call_.inputs[i].rank(); ++axis)
-        if (unknown.has(axis)) all.push_back({i, axis, SIZE_MAX, numbers, {}});
-    }
-    for (std::size_t i = 0; i < call_.numbers.size(); ++i)
-      if (!call_.numbers[i].is_whole && (call_.numbers[i].assumed || !call_.numbers[i].values[world]))
-        all.push_back({0, -1, i, near_numbers(true), {}});
-    return all;
-  }
-
   static void put(Trial& trial, const Unknown& unknown, std::size_t option) {
     if (unknown.number != SIZE_MAX)
       trial.numbers[unknown.number] = unknown.values[option];
@@ -189,7 +107,7 @@ class Search {
 
   /// Changes one unknown of the usual, then each two, then each three.
   void look_further(std::size_t world) {
-    const std::vector<Unknown> all = unknowns(world);
+    const std::vector<Unknown> all = unknowns_of(call_, world);
     const bool to_the_end = !searched_;
     searched_ = true;
     int trials = 0;
@@ -226,7 +144,7 @@ class Search {
     while (world < world_count && !answers_[world]) ++world;
     if (world == world_count) return;
     const Trial base = trials_[world];
-    const std::vector<Unknown> all = unknowns(world);
+    const std::vector<Unknown> all = unknowns_of(call_, world);
     const auto add = [&](const Trial& trial) {
       if (std::optional<Answer> found = tried(trial)) all_.push_back(std::move(found->results));
     };
@@ -298,8 +216,46 @@ class Search {
       }
     }
     doubt_a_single_world(inferred);
+    for (const auto& [result, axis] : doubts_)
+      if (!inferred.unknown[result].rank) inferred.unknown[result].axes |= std::uint32_t{1} << axis;
     for (std::size_t i = 0; i < results.size(); ++i) set_worlds(inferred, i);
     return inferred;
+  }
+
+  /// Unknown extents that have nothing to do with each other are equal in each world. So a difference of two
+  /// is 0 in all of them, a quotient or a window 1. Where results have such extents, each unknown is changed
+  /// alone.
+  void doubt_cancellations() {
+    const auto is_doubtful = [&](std::size_t result, int axis) {
+      return std::ranges::all_of(answers_, [&](const auto& answer) {
+        const Shape& shape = answer->results[result].spec.shape;
+        return axis < shape.rank() && shape[axis] == answers_[0]->results[result].spec.shape[axis] &&
+               shape[axis] <= 1;
+      });
+    };
+    std::vector<std::pair<std::size_t, int>> doubtful;
+    for (std::size_t i = 0; i < answers_[0]->results.size(); ++i)
+      for (int axis = 0; axis < answers_[0]->results[i].spec.shape.rank(); ++axis)
+        if (std::ranges::all_of(answers_, [&](const auto& answer) { return i < answer->results.size(); }) &&
+            is_doubtful(i, axis))
+          doubtful.emplace_back(i, axis);
+    if (doubtful.empty()) return;
+    const std::vector<Unknown> all = unknowns_of(call_, 0);
+    if (all.size() < 2) return;
+    for (const Unknown& unknown : all)
+      for (const std::int64_t value : {std::int64_t{0}, extents[2], extents[1]}) {
+        if (!unknown.shapes.empty() || (value == 0 && unknown.number == SIZE_MAX)) continue;
+        Trial trial = trials_[0];
+        (unknown.number != SIZE_MAX ? trial.numbers[unknown.number]
+                                    : trial.shapes[unknown.input][unknown.axis]) = value;
+        const std::optional<Answer> found = tried(trial);
+        for (const auto& [result, axis] : doubtful) {
+          if (!found || result >= found->results.size()) continue;
+          const Shape &other = found->results[result].spec.shape,
+                      &own = answers_[0]->results[result].spec.shape;
+          if (other.rank() == own.rank() && other[axis] != own[axis]) doubts_.emplace_back(result, axis);
+        }
+      }
   }
 
   /// One world alone tells nothing of what changes between them.
@@ -346,9 +302,10 @@ class Search {
   std::vector<std::size_t> firsts_;
   std::vector<Attribute> attributes_;
   std::array<std::optional<Answer>, world_count> answers_;
-  std::array<Trial, world_count> trials_;     ///< that gave the answers
-  std::vector<std::vector<OpenResult>> all_;  ///< that were found
-  std::exception_ptr error_;                  ///< the first one
+  std::array<Trial, world_count> trials_;            ///< that gave the answers
+  std::vector<std::vector<OpenResult>> all_;         ///< that were found
+  std::exception_ptr error_;                         ///< the first one
+  std::vector<std::pair<std::size_t, int>> doubts_;  ///< axes of results that are not known after all
   bool searched_ = false;
 };
 

@@ -14,6 +14,9 @@
 namespace tapedeck::graph {
 
 constexpr std::size_t world_count = 3;
+/// In which each unknown extent of each value has another number: for evaluations alone, as shapes do not
+/// fit.
+constexpr std::size_t scrambled_world = world_count;
 /// A tensor's shape in each world; nothing where no call that leads to it is possible.
 using Worlds = std::array<std::optional<Shape>, world_count>;
 /// The worlds of a tensor of which that is unknown: two extents that much divides, and 1. Where the rank is

@@ -66,6 +66,12 @@ std::optional<Tensor> GraphTracer::shape_known(const OpDef& op, Value value,
   const ValueSpec spec = spec_of(value);
   if (!spec.unknown || (op.name == "rank" && !spec.unknown.rank)) return of_shape({spec.dtype, spec.shape});
   if (!evaluation.world) return std::nullopt;
+  if (*evaluation.world == scrambled_world) {
+    Shape scrambled = spec.shape;
+    for (int axis = 0; axis < scrambled.rank(); ++axis)
+      if (spec.unknown.has(axis)) scrambled[axis] = 1001 + 37 * std::int64_t{value.node} + 5 * axis;
+    return of_shape({spec.dtype, scrambled});
+  }
   const std::optional<Shape> shape = worlds_of(value)[*evaluation.world];
   return shape ? std::optional(of_shape({spec.dtype, *shape})) : std::nullopt;
 }
@@ -73,7 +79,9 @@ std::optional<Tensor> GraphTracer::shape_known(const OpDef& op, Value value,
 /// In a world: integers, few of them, that only a run knows.
 std::optional<Tensor> GraphTracer::assumed_value(Value value, Evaluation& evaluation) const {
   const ValueSpec spec = spec_of(value);
-  if (!evaluation.world || (spec.dtype != DType::int32 && spec.dtype != DType::int64)) return std::nullopt;
+  if (!evaluation.world || *evaluation.world == scrambled_world ||
+      (spec.dtype != DType::int32 && spec.dtype != DType::int64))
+    return std::nullopt;
   const std::optional<Shape> shape = worlds_of(value)[*evaluation.world];
   if (!shape || shape->rank() > 1 || element_count(*shape) > 32) return std::nullopt;
   evaluation.assumed = true;

@@ -144,6 +144,15 @@ bool GraphTracer::is_open(const OpDef& op, std::span<const Tensor> inputs,
   return !marked.empty() && has_marks(attributes);
 }
 
+/// Whether the element is another one where all unknown extents differ: what is equal in the worlds may
+/// cancel out.
+bool GraphTracer::depends_on_unknown(const Tensor& tensor, std::int64_t index, std::int64_t value) const {
+  bool assumed = false;
+  const std::optional<std::int64_t> other =
+      element_of(value_in_world(tensor, scrambled_world, assumed), index);
+  return other && *other != value;
+}
+
 /// The marks of the attributes: `node` gets them as late numbers, and their tensors become the last inputs.
 std::vector<OpenNumber> GraphTracer::open_numbers(const OpDef&, const Attributes& attributes, Node& node,
                                                   Tensors& inputs) const {
@@ -171,6 +180,8 @@ std::vector<OpenNumber> GraphTracer::open_numbers(const OpDef&, const Attributes
           open.values[world] = element_of(value, number.index);
         open.assumed = open.assumed || !(open.values[world] || open.lists[world]);
       }
+      if (!open.is_whole && !open.assumed && open.values[0] == open.values[1])
+        open.assumed = depends_on_unknown(number.tensor, number.index, *open.values[0]);
       numbers.push_back(std::move(open));
     });
   marked.resize(lowest);

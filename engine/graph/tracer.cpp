@@ -141,7 +141,7 @@ Tensors GraphTracer::call(const OpContext& context) {
 }
 
 /// `inputs`: those of the call, and behind them what gives numbers of its attributes.
-Tensors GraphTracer::add_call(Node node, const OpContext& context, std::span<const Tensor> inputs,
+Tensors GraphTracer::add_call(Node&& node, const OpContext& context, std::span<const Tensor> inputs,
                               const std::vector<Worlds>* worlds) {
   node.draws = traced_draw(context).has_value();
   node.draw_of = node.draws ? draw_of(context) : -1;

@@ -97,6 +97,7 @@ class GraphTracer final : public TapeTracer {
   std::optional<Tensor> value_in_world(const Tensor& tensor, std::size_t world, bool& assumed) const;
   std::vector<OpenNumber> open_numbers(const OpDef& op, const Attributes& attributes, Node& node,
                                        Tensors& inputs) const;
+  bool depends_on_unknown(const Tensor& tensor, std::int64_t index, std::int64_t value) const;
   std::vector<bool> reached_sources(const Tape::GradientCall& call);
   std::optional<Tensor> evaluated(Value value, Evaluation& evaluation) const;
   std::optional<Tensor> evaluated_op(Value value, Evaluation& evaluation) const;
@@ -104,7 +105,7 @@ class GraphTracer final : public TapeTracer {
   std::optional<Tensor> shape_known(const OpDef& op, Value value, const Evaluation& evaluation) const;
   std::optional<Tensor> evaluated(const Tensor& tensor, Evaluation& evaluation) const;
   Tensors results_of(std::int32_t node, const std::vector<Worlds>* worlds = nullptr);
-  Tensors add_call(Node node, const OpContext& context, std::span<const Tensor> inputs,
+  Tensors add_call(Node&& node, const OpContext& context, std::span<const Tensor> inputs,
                    const std::vector<Worlds>* worlds);
   void add_tape_node(NodeKind kind, TapeUse use, std::optional<Variable> variable,
                      std::span<const Tensor> inputs);

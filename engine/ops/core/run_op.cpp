@@ -177,22 +177,35 @@ Tensors run_placed(const OpDef& op, std::span<const Tensor> inputs, const Attrib
   return placed.results ? detail::bring_back(op, std::move(results), *placed.results) : results;
 }
 
-/// The call becomes part of the graph that this thread traces, and goes on its tapes as any other.
-Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& given) {
+/// Puts a call that became part of a graph on the thread's tapes.
+void tape_traced(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                 std::span<const Tensor> outputs) {
   const detail::ThreadState& thread = detail::thread_state;
-  Attributes attributes = given;
-  Tensors outputs;
-  if (thread.tracer->is_open(op, inputs, given)) [[unlikely]] {
-    outputs = naming_the_op(op, [&] {
-      check_call(op, inputs, given);
-      return thread.tracer->call_open(op, inputs, given, attributes);
-    });
-  } else {
-    const TensorSpecs specs = announce(op, inputs, attributes);
-    outputs = naming_the_op(op, [&] { return thread.tracer->call({op, inputs, attributes, specs, {}}); });
-  }
   detail::CallKeeper* tapes = op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
   if (tapes && tapes->keeper_of(inputs) != 0) tapes->keep({op, inputs, attributes, outputs, 0});
+}
+
+/// The call becomes part of the graph, where shapes or numbers are known only when that runs. Tapes get the
+/// attributes of a sample.
+[[gnu::noinline]] Tensors trace_open(const OpDef& op, std::span<const Tensor> inputs,
+                                     const Attributes& attributes) {
+  Attributes sample = attributes;
+  Tensors outputs = naming_the_op(op, [&] {
+    check_call(op, inputs, attributes);
+    return detail::thread_state.tracer->call_open(op, inputs, attributes, sample);
+  });
+  tape_traced(op, inputs, sample, outputs);
+  return outputs;
+}
+
+/// The call becomes part of the graph that this thread traces, and goes on its tapes as any other.
+Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  Tracer* tracer = detail::thread_state.tracer;
+  if (tracer->is_open(op, inputs, attributes)) [[unlikely]]
+    return trace_open(op, inputs, attributes);
+  const TensorSpecs specs = announce(op, inputs, attributes);
+  Tensors outputs = naming_the_op(op, [&] { return tracer->call({op, inputs, attributes, specs, {}}); });
+  tape_traced(op, inputs, attributes, outputs);
   return outputs;
 }
 

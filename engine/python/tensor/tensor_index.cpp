@@ -245,8 +245,9 @@ PyObject* subscript(PyObject* self, PyObject* index) {
       add_item(spec, index, tensor);
     Tensor part = take(spec, tensor);
     // Numbers that only a run knows go to the next call of an op alone: such a part cannot be assigned to.
-    return is_variable(self) && !spec.has_late_numbers() ? wrap_part(variable_of(self), std::move(spec), std::move(part))
-                             : wrap(std::move(part));
+    return is_variable(self) && !spec.has_late_numbers()
+               ? wrap_part(variable_of(self), std::move(spec), std::move(part))
+               : wrap(std::move(part));
   });
 }
 

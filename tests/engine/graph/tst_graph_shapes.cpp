@@ -236,6 +236,42 @@ class TestGraphShapes : public QObject {
     }
   }
 
+  void what_cancels_out_between_unknown_extents_is_not_known() {
+    const auto behind = [](const Tensor& x, const Tensor& y) {
+      return call("strided_slice", {x},
+                  {{"begin", std::vector{late_extent(y)}},
+                   {"end", std::vector{std::int64_t{0}}},
+                   {"end_mask", std::int64_t{1}}});
+    };
+    QCOMPARE(shape_of({open({any}), open({any})}, [&](Inputs x) { return behind(x[0], x[1]); }),
+             std::string("(None,)"));
+    const auto difference = [](Inputs x) {
+      const Tensor number = call("subtract", {call("size", {x[0]}), call("size", {x[1]})});
+      const std::int64_t late = dynamic_cast<GraphTracer&>(*current_tracer()).late_number(number, 0);
+      return call("tile", {ops::zeros({1})}, {{"multiples", std::vector{late}}});
+    };
+    QCOMPARE(shape_of({open({any}), open({any})}, difference), std::string("(None,)"));
+    QCOMPARE(
+        shape_of({open({any, any}), open({any, any})},
+                 [](Inputs x) {
+                   const auto image = [](const Tensor& each) {
+                     return call("expand_dims", {call("expand_dims", {each}, {{"axis", std::int64_t{0}}})},
+                                 {{"axis", std::int64_t{3}}});
+                   };
+                   const auto filter = [](const Tensor& each) {
+                     return call("expand_dims", {call("expand_dims", {each}, {{"axis", std::int64_t{2}}})},
+                                 {{"axis", std::int64_t{3}}});
+                   };
+                   return call(
+                       "conv2d", {image(x[0]), filter(x[1])},
+                       {{"strides", std::vector<std::int64_t>{1, 1}}, {"padding", std::string("VALID")}});
+                 }),
+        std::string("(1, None, None, 1)"));
+    // What has nothing to do with the unknown extents stays known.
+    QCOMPARE(shape_of({open({any, 1}), open({any, 1})}, [](Inputs x) { return ops::add(x[0], x[1]); }),
+             std::string("(None, 1)"));
+  }
+
   void calls_that_take_different_numbers_are_not_merged() {
     const Graph graph = traced_of({open({any}), open({any})}, [](Inputs x) {
       const Tensor one = call("tile", {ops::zeros({1})}, {{"multiples", std::vector{late_extent(x[0])}}});
