@@ -276,7 +276,7 @@ py::list add_host_call(const std::string& name, const py::object& function, cons
     const auto [dtype, shape] = py::cast<std::pair<py::object, py::object>>(result);
     specs.push_back(spec_given(name, dtype, shape));
   }
-  return list_of(graph::host_call(host_call_of(name, function, differentiable), specs,
+  return list_of(graph::host_call(host_call_of(name, function, !specs.empty(), differentiable), specs,
                                   tensors_of(tensors, name.c_str())));
 }
 

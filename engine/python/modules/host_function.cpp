@@ -37,13 +37,14 @@ class HostFunction {
 struct Caller {
   std::shared_ptr<const HostFunction> held;
   std::string name;
+  bool has_results = false;
 
   Tensors operator()(std::span<const Tensor> values) const {
     const py::gil_scoped_acquire lock;
     const py::object function = held->living(name);
     const py::object returned = checked(PyObject_CallOneArg(function.ptr(), list_of(values).ptr()));
     Tensors results;
-    if (returned.is_none()) return results;
+    if (!has_results) return results;
     const py::object list = checked(PySequence_Fast(returned.ptr(), "a host call returns a list of tensors"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
       PyObject* each = PySequence_Fast_GET_ITEM(list.ptr(), i);
@@ -108,13 +109,14 @@ py::object carried_by(const Tensor& tensor) {
   return object;
 }
 
-graph::HostCall host_call_of(const std::string& name, const py::object& function, bool differentiable) {
+graph::HostCall host_call_of(const std::string& name, const py::object& function, bool has_results,
+                             bool differentiable) {
   const auto held = std::make_shared<const HostFunction>(function);
-  const auto owning = [held, name, differentiable] {
+  const auto owning = [held, name, has_results, differentiable] {
     const py::gil_scoped_acquire lock;
-    return host_call_of(name, held->living(name), differentiable);
+    return host_call_of(name, held->living(name), has_results, differentiable);
   };
-  return {name, Caller{held, name}, differentiable, owning};
+  return {name, Caller{held, name, has_results}, differentiable, owning};
 }
 
 void own_host_functions(const graph::Graph& graph, py::list& list) {

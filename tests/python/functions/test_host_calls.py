@@ -168,12 +168,6 @@ class Gradients(GraphCase):
     def test_of_variables_in_it(self):
         v = tf.Variable(3.)
 
-        @tf.function
-        def step(x):
-            with tf.GradientTape() as tape:
-                y = tf.py_function(lambda a: a * v * v, [x], tf.float32)
-            return tape.gradient(y, v)
-
         # As in TensorFlow, gradients flow to what is in inp, not to what the function finds itself.
         with tf.GradientTape() as tape:
             tape.watch(v)
@@ -294,7 +288,9 @@ class Others(GraphCase):
         out = io.StringIO()
         with contextlib.redirect_stderr(out):
             tf.function(lambda x: tf.print("y:", x))(tf.constant(3))
-        self.assertEqual(out.getvalue(), "y: 3\n")
+            for _ in range(2):
+                tf.function(lambda x: tf.compat.v1.Print(x, [x], "z: "))(tf.constant(4))
+        self.assertEqual(out.getvalue(), "y: 3\nz: [4]\nz: [4]\n")
 
     def test_assert(self):
         @tf.function
