@@ -37,8 +37,9 @@ struct GraphFunction {
         passes(graph::run_passes(traced)),
         executable(passes.empty() ? traced : passes.back().passed.graph) {}
 
-  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose nodes
-  /// were not merged: a gradient adds up what each of them gives, in the order of eager code, to the bit.
+  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
+  /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
+  /// bit.
   const Executable& here() const {
     const detail::ThreadState& thread = detail::thread_state;
     if (!is_tracing() && (thread.recording == 0 || thread.quiet != 0)) return executable;
