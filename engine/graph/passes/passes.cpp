@@ -43,6 +43,8 @@ bool merges(std::span<const NamedPassed> passes) {
   });
 }
 
-Graph unmerged(const Graph& graph) { return drop_dead(fold_constants(graph).graph).graph; }
+Graph unmerged(const Graph& graph) {
+  return drop_dead(fold_constants(graph).graph).graph;
+}
 
 }  // namespace tapedeck::graph

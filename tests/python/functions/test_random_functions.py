@@ -67,7 +67,8 @@ def first_order(program, function):
                 tape.watch(each)
             results = function(x, u, m, i)
             total = tf.reduce_sum(results[0]) + tf.reduce_sum(results[1] * [1., 2., 3.]) + tf.cast(results[3], tf.float32)
-        return tape.gradient(total, [x, u, m, *program.variables[:2]], unconnected_gradients="zero")
+        found = tape.gradient(total, [x, u, m, *program.variables[:2]], unconnected_gradients="zero")
+        return [tf.convert_to_tensor(each) for each in found]  # rows, where all of a variable that is read are gathered
     return gradients
 
 

@@ -1,5 +1,6 @@
-"""Random programs with control flow that a graph can have: each name keeps its dtype and shape. Sources of three functions that call
-each other, of which f is called. What they read from outside, a test provides: tf, W, S, N (variables), own, Box, context."""
+"""Random programs with control flow that a graph can have: each name keeps its dtype and shape, and none is another name of a variable,
+whose later value a branch could not know. Sources of three functions that call each other, of which f is called. What they read from
+outside, a test provides: tf, W, S, N (variables), own, Box, context."""
 import re
 
 # What a name of each kind is; the kind's letter is its dtype, its digits are its shape: f float32, d float64, i int32, l int64, b bool.
@@ -25,13 +26,14 @@ RULES = {
     "f0": [*_FLOATS, *_F32, "tf.reduce_sum({f3})", "tf.reduce_mean({f23})", "tf.reduce_max({f3})", "{f3}[{i0} % 3]", "{f3}[1]",
            "{f23}[1, 2]", "g({f0}, {f3}, {i0})", "g({f0}, {f3}, {i0})", "tf.reduce_sum({f3} * {f3})", "tf.cast({d0}, tf.float32)",
            "tf.cast({i0} % 7, tf.float32)", "tf.reduce_prod(tf.tanh({f3}))", "pair[0]", "table['s']", "box.value",
-           "tf.reduce_logsumexp({f3})", "tf.cast({b0}, tf.float32)", "S", "S.read_value()",
+           "tf.reduce_logsumexp({f3})", "tf.cast({b0}, tf.float32)", "(S * {f0})", "S.read_value()",
            "tf.foldl(lambda z, t: tf.tanh(z + t), {f3}, {f0})", "max({f0}, {f0})", "tf.reduce_sum({f23}[:, {i0} % 3])"],
     "f3": [*_FLOATS, *_F32, "tf.reduce_sum({f23}, axis=0)", "{f23}[0]", "{f33}[{i0} % 3]", "tf.stack([{f0}, {f0}, {f0}])",
            "tf.linalg.matvec({f33}, {f3})", "tf.concat([{f3}[:1], {f3}[1:]], 0)", "tf.cumsum({f3})", "tf.reverse({f3}, [0])",
            "tf.gather({f3}, {i3} % 3)", "h({f3}, {f23})", "h({f3}, {f23})", "tf.map_fn(lambda t: t * {f0}, {f3})",
-           "tf.scan(lambda z, t: z * .5 + t, {f3})", "tf.stack([{f0} * c for c in range(3)])", "pair[1]", "table['v']", "W", "tf.sort({f3})",
-           "tf.one_hot({i0} % 3, 3)", "tf.nn.softmax({f3})", "tf.squeeze({f23}[:1], 0)", "tf.cast({i3} % 7, tf.float32)",
+           "tf.scan(lambda z, t: z * .5 + t, {f3})", "tf.stack([{f0} * c for c in range(3)])", "pair[1]", "table['v']", "(W + {f3})",
+           "tf.sort({f3})", "W.read_value()", "tf.one_hot({i0} % 3, 3)", "tf.nn.softmax({f3})",
+           "tf.squeeze({f23}[:1], 0)", "tf.cast({i3} % 7, tf.float32)",
            "tf.tile({f3}[:1], [3])", "tf.convert_to_tensor([t for t in tf.unstack({f3})])"],
     "f23": [*_FLOATS, *_F32, "tf.matmul({f23}, {f33})", "({f23} + {f3})", "tf.stack([{f3}, {f3}])",
             "tf.reshape(tf.concat([{f3}, {f3}], 0), [2, 3])", "tf.transpose({f33})[:2]", "tf.cast({d223}[1], tf.float32)",
@@ -41,7 +43,8 @@ RULES = {
     "d0": [*_FLOATS, "tf.cast({f0}, tf.float64)", "tf.reduce_sum({d223})", "tf.reduce_max(tf.tanh({d223}))"],
     "d223": [*_FLOATS, "tf.cast(tf.stack([{f23}, {f23}]), tf.float64)", "({d0} * {d223})", "tf.reverse({d223}, [1])"],
     "i0": [*_INTEGERS, "tf.cast(tf.clip_by_value({f0}, -9., 9.), tf.int32)", "tf.argmax({f3}, output_type=tf.int32)",
-           "tf.reduce_sum({i3})", "tf.shape({f23})[0]", "tf.size({f3})", "N", "{i3}[{i0} % 3]", "tf.cast({l0}, tf.int32)", "len({f3})"],
+           "tf.reduce_sum({i3})", "tf.shape({f23})[0]", "tf.size({f3})", "N.read_value()", "(N + {i0})",
+           "{i3}[{i0} % 3]", "tf.cast({l0}, tf.int32)", "len({f3})"],
     "i3": [*_INTEGERS, "tf.range(3)", "(tf.range(3) + {i0})", "tf.cast(tf.clip_by_value({f3}, -9., 9.), tf.int32)", "tf.argsort({f3})"],
     "l0": [*_INTEGERS, "tf.cast({i0}, tf.int64)", "tf.argmax({f3})"],
     "b0": ["{f0} < {f0}", "{f0} > {number}", "{i0} == {int}", "{i0} >= {i0}", "{number} < {f0} <= {f0}", "{int} < {i0} < {i0} <= 9",
@@ -206,7 +209,7 @@ class RandomFunctions:
             (f"{number}, t{number}", "enumerate({f3})", f"x = tf.sin(x + t{number})"),
             (f"{number}, t{number}", "zip({f3}, {f23})", f"v = tf.tanh({number} + t{number})"),
             (number, "[{f0}, {f0}]", f"y = y - {number}"), (f"{number}, t{number}", "enumerate(range(2))", f"x = x + t{number}"),
-            (number, "tf.range(0, 5, 2)", f"j = j - {number}")])
+            (number, "W", f"x = x - {number}"), (number, "tf.range(0, 5, 2)", f"j = j - {number}")])
         self.add(scope, f"for {target} in {self.filled(items)}:")
         python = items.startswith(("range(3", "[", "enumerate(range"))
         inside = scope.inside(symbolic=not python, in_loop=True)

@@ -16,11 +16,21 @@ from tapedeck._autograph.syntax import OPERATORS, THUNK, statements
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names if name != "nested_scopes")
 _codes = {}  # by the address of the code: a weak reference to it, and its conversion
+_made = {}  # weak references to the code of conversions and of the functions inside, by its address
 
 
 def is_converted(code):
     """Whether a conversion made the code."""
-    return OPERATORS in code.co_freevars
+    known = _made.get(id(code))
+    return OPERATORS in code.co_freevars or known is not None and known() is code
+
+
+def _remember(code):
+    address = id(code)
+    _made[address] = weakref.ref(code, lambda _: _made.pop(address, None))
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            _remember(each)
 
 
 def tree(function):
@@ -65,7 +75,9 @@ def _compiled(function):
         raise Unconvertible(f"{type(error).__name__}: {error}") from error
     for name in ("ag__factory", *([around] if around else []), code.co_name):
         made = next(each for each in made.co_consts if isinstance(each, types.CodeType) and each.co_name == name)
-    return _named(made, code.co_qualname)
+    made = _named(made, code.co_qualname)
+    _remember(made)
+    return made
 
 
 def _expression(node):
