@@ -1,6 +1,5 @@
 #include "engine/python/modules/graph_calls.h"
 
-
 #include "engine/python/errors.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/unknown_shape.h"
