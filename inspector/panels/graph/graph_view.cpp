@@ -237,14 +237,15 @@ void GraphView::Private::showStages() {
 
 void GraphView::Private::showGraph() {
   const protocol::GraphRow* before = tree->row(nodes->currentIndex());
-  const std::optional<std::int64_t> number = before && before->depth == 0 ? before->number : std::nullopt;
+  constexpr std::int64_t none = -1;
+  const std::int64_t number = before && before->depth == 0 ? before->number.value_or(none) : none;
   tree->setRows(model->rows());
   nodes->expandAll();
   showStages();
   // The same node of another stage; else the first one.
   QModelIndex current = tree->index(0, 0);
-  for (int i = 0; number && i < tree->rowCount(); ++i)
-    if (const QModelIndex at = tree->index(i, 0); tree->row(at)->number == number) current = at;
+  for (int i = 0; number != none && i < tree->rowCount(); ++i)
+    if (const QModelIndex at = tree->index(i, 0); tree->row(at)->number.value_or(none) == number) current = at;
   nodes->goTo(current);
   showNotes();
 }
