@@ -173,9 +173,9 @@ struct Expected {
 };
 
 /// What is under test, and what it is compared with.
-class Bench {
+class HeadingsBench {
  public:
-  Bench(unsigned seed, HeadingLevel level, unsigned keeps) : story_(seed), level_(level), keeps_(keeps) {
+  HeadingsBench(unsigned seed, HeadingLevel level, unsigned keeps) : story_(seed), level_(level), keeps_(keeps) {
     tree_.set_level(level);
   }
   std::set<Row> folded;
@@ -295,7 +295,7 @@ class TestHeadings : public QObject {
     QFETCH(const int, level);
     QFETCH(const unsigned, keeps);
     for (unsigned seed = 1; seed <= 5; ++seed) {
-      Bench bench(seed, static_cast<HeadingLevel>(level), keeps);
+      HeadingsBench bench(seed, static_cast<HeadingLevel>(level), keeps);
       std::mt19937 random(seed);
       const auto pick = [&](unsigned below) { return static_cast<unsigned>(random() % below); };
       while (bench.made < Story::count) {
@@ -324,7 +324,7 @@ class TestHeadings : public QObject {
   }
 
   void allOfAKindFoldAndSoDoThoseThatCome() {
-    Bench bench(4, HeadingLevel::scope, 1);
+    HeadingsBench bench(4, HeadingLevel::scope, 1);
     bench.list(150);
     bench.ask_for_all();
     const int unfolded = bench.row_count();
