@@ -215,8 +215,8 @@ QString FunctionsModel::listNote() const {
   if (!problem_.isEmpty()) notes << problem_;
   if (runEagerly_ && !functions_.empty())
     notes << QStringLiteral(
-        "Functions run eagerly now: no graph is traced or run. tf.config.run_functions_eagerly(False) "
-        "changes that.");
+        "Functions run eagerly now: no graph is traced or run. Session ▸ Run functions eagerly "
+        "(Ctrl+Alt+Shift+E) switches that off.");
   if (!session_->live() && known_) notes << sessionEnded;
   if (total_ > functions_.size())
     notes << QStringLiteral("The first %1 of %2 functions are listed.")
@@ -238,7 +238,8 @@ QString FunctionsModel::emptyText() const {
   if (runEagerly_)
     return QStringLiteral(
         "Functions run eagerly: tf.function calls them as they are, and traces none. "
-        "tf.config.run_functions_eagerly(False) in a cell changes that.");
+        "Session ▸ Run functions eagerly (Ctrl+Alt+Shift+E) switches that off, as does "
+        "tf.config.run_functions_eagerly(False) in a cell.");
   return QStringLiteral("No function was traced yet: the first call of a tf.function makes its graph.");
 }
 
