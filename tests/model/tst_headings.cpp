@@ -175,7 +175,8 @@ struct Expected {
 /// What is under test, and what it is compared with.
 class HeadingsBench {
  public:
-  HeadingsBench(unsigned seed, HeadingLevel level, unsigned keeps) : story_(seed), level_(level), keeps_(keeps) {
+  HeadingsBench(unsigned seed, HeadingLevel level, unsigned keeps)
+      : story_(seed), level_(level), keeps_(keeps) {
     tree_.set_level(level);
   }
   std::set<Row> folded;

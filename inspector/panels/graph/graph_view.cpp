@@ -245,7 +245,8 @@ void GraphView::Private::showGraph() {
   // The same node of another stage; else the first one.
   QModelIndex current = tree->index(0, 0);
   for (int i = 0; number != none && i < tree->rowCount(); ++i)
-    if (const QModelIndex at = tree->index(i, 0); tree->row(at)->number.value_or(none) == number) current = at;
+    if (const QModelIndex at = tree->index(i, 0); tree->row(at)->number.value_or(none) == number)
+      current = at;
   nodes->goTo(current);
   showNotes();
 }

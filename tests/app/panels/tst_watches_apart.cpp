@@ -105,8 +105,8 @@ class TestWatchesApart : public QObject, SampleWindow {
   // Each F10 comes while the first one is being evaluated.
   void aStepWaitsForTheWatchesOrEndsThem() {
     const QStringList plain = run({});
-    const QStringList watched =
-        run({"sum([random.random() for i in range(2000000)])", "np.random.rand(2)", "random.random()"}, false);
+    const QStringList watched = run(
+        {"sum([random.random() for i in range(2000000)])", "np.random.rand(2)", "random.random()"}, false);
     QCOMPARE(watched, plain);
   }
 
