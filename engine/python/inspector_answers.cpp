@@ -125,13 +125,15 @@ struct EvaluationScope {
 };
 
 /// Runs `evaluate`, and puts back what _session/isolation.py keeps of the program: `watch`, also what only
-/// its own code could put back. Whatever the evaluation raises, and however it was ended.
+/// its own code could put back. Whatever the evaluation raises, and however it was ended; not where it took
+/// so long that the program has gone on.
 template <class Function>
-py::dict isolated(const py::tuple& place, const std::string& watch, Function&& evaluate) {
+py::dict isolated(Gate& gate, const py::tuple& place, const std::string& watch, Function&& evaluate) {
   const EvaluationScope scope;
   const py::object kept = part("isolation").attr("keep")(place, watch);
   const auto put_back = [&] {
     const RestoreScope undisturbed;
+    if (!gate.settle()) return;
     kept.attr("put_back")();
   };
   try {
@@ -199,7 +201,7 @@ struct Answering {
     const auto stop = python_stop(evaluate.stop);
     const auto thread = waiting_thread(recorder, evaluate.stop);
     const py::tuple place = py::make_tuple(stop, thread, evaluate.frame);
-    return evaluation(isolated(place, evaluate.statements ? "" : evaluate.code, [&] {
+    return evaluation(isolated(recorder.gate(), place, evaluate.statements ? "" : evaluate.code, [&] {
       return py::dict(part("console").attr("evaluate")(stop, thread, evaluate.frame, evaluate.code,
                                                        evaluate.statements, evaluate.moment.value_or(0)));
     }));
@@ -213,7 +215,7 @@ struct Answering {
                      "bad_request"};
     const QuietScope quiet;
     const py::tuple place = place_of(recorder, assign.place);
-    py::dict outcome = isolated(py::make_tuple(place[0], place[1], place[2]), "",
+    py::dict outcome = isolated(recorder.gate(), py::make_tuple(place[0], place[1], place[2]), "",
                                 [&] { return py::dict(part("console").attr("assign")(place, assign.code)); });
     if (outcome.contains("variable")) {
       Variable variable = variable_of(py::object(outcome["variable"]).ptr());

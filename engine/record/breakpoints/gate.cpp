@@ -85,9 +85,7 @@ void Gate::wait(const GatePoint& point, const BreakStop* why) {
     if (changed_.wait_for(lock, look) == std::cv_status::no_timeout) continue;
     if (waits(ticket)) check_interrupt_here(lock);
   }
-  for (auto look = first_interrupt_look; holds_ > 0 && !ending_;
-       look = std::min(2 * look, longest_interrupt_look))
-    if (changed_.wait_for(lock, look) == std::cv_status::timeout && holds_ > 0) check_interrupt_here(lock);
+  wait_for_evaluation(lock, true);
   if (!ending_) return;
   // Also where another thread's interrupt has opened the gate: user code must not run on.
   std::erase_if(waiting_, [&](const Waiting& one) { return one.ticket == ticket; });
@@ -112,14 +110,30 @@ void Gate::check_interrupt_here(std::unique_lock<std::mutex>& lock) {
 bool Gate::hold(std::optional<std::uint64_t> stop) {
   const std::lock_guard lock(mutex_);
   const bool is_there = stop ? !waiting_.empty() && stop_of(waiting_.front()) == *stop : !cell_runs_;
-  if (is_there) ++holds_;
+  if (is_there) held_ = true;
   return is_there;
+}
+
+bool Gate::settle() {
+  const std::lock_guard lock(mutex_);
+  settling_ = held_;
+  return held_;
 }
 
 void Gate::release() {
   const std::lock_guard lock(mutex_);
-  --holds_;
+  held_ = settling_ = false;
   changed_.notify_all();
+}
+
+void Gate::wait_for_evaluation(std::unique_lock<std::mutex>& lock, bool checks_interrupts) {
+  const auto since = std::chrono::steady_clock::now();
+  for (auto look = first_interrupt_look; held_ && !ending_;
+       look = std::min(2 * look, longest_interrupt_look)) {
+    if (changed_.wait_for(lock, look) == std::cv_status::no_timeout) continue;
+    if (held_ && !settling_ && std::chrono::steady_clock::now() - since > longest_hold) held_ = false;
+    if (held_ && checks_interrupts) check_interrupt_here(lock);
+  }
 }
 
 void Gate::end() {
@@ -254,7 +268,7 @@ bool Gate::break_at_cell_start() const {
 void Gate::cell_started() {
   const HostUnlock unlocked;  // an evaluation needs the host's lock to end
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return holds_ == 0 || ending_; });
+  wait_for_evaluation(lock, false);
   cell_runs_ = true;
   cell_pending_ = break_at_cell_start_ && attended_ && !ending_;
   stepped_call_.clear();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -87,9 +88,13 @@ class Gate {
 
   /// For an evaluation at that stop, or between two cells: until release(), threads that may go on stay where
   /// they are, and no cell begins; an evaluation puts random state back, which a running program draws from.
-  /// False: the program is elsewhere by now.
+  /// After `longest_hold` they go on all the same. False: the program is elsewhere by now. One at a time.
   bool hold(std::optional<std::uint64_t> stop);
+  /// Before the evaluation puts back what it changed: from here on the hold lasts until release(). False: the
+  /// program has gone on, and its own changes would be undone.
+  bool settle();
   void release();
+  static constexpr std::chrono::seconds longest_hold{3};
 
   void command(GateCommand command);
   /// Unattended, i.e. without a client to give commands, the gate never stops. It starts attended. After
@@ -107,6 +112,7 @@ class Gate {
   bool must_stop(const GatePoint& point) const;
   void wait(const GatePoint& point, const BreakStop* why);
   void check_interrupt_here(std::unique_lock<std::mutex>& lock);
+  void wait_for_evaluation(std::unique_lock<std::mutex>& lock, bool checks_interrupts);
   std::uint64_t enter(const GatePoint& point, const BreakStop* why);
   void open();
   void end();
@@ -131,10 +137,10 @@ class Gate {
   bool break_at_cell_start_ = false;
   bool cell_pending_ = false;  ///< a cell has begun and not reached its first stop point
   bool cell_runs_ = false;
-  int holds_ = 0;                ///< evaluations that hold the gate
-  std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
-  std::uint32_t after_ = 0;      ///< after_record: which one
-  std::string reason_after_;     ///< what the stop behind it is then
+  bool held_ = false, settling_ = false;  ///< evaluations that hold the gate
+  std::uint32_t line_from_ = 0;           ///< other_line: the location to leave
+  std::uint32_t after_ = 0;               ///< after_record: which one
+  std::string reason_after_;              ///< what the stop behind it is then
   std::string stepped_call_;
   std::uint32_t stepped_over_ = 0;
   struct Waiting {

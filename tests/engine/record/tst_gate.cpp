@@ -97,6 +97,26 @@ class TestGate : public QObject {
     QCOMPARE(went_on.load(), 1);
   }
 
+  void an_evaluation_that_takes_long_is_left_behind() {
+    std::atomic<bool> went_on{false};
+    Session session([&went_on] {
+      sum(vector_of({1, 2}));
+      went_on = true;
+    });
+    Gate& gate = session.gate();
+    gate.command(GateCommand::pause);
+    session.start();
+    QCOMPARE(session.next_stop().op, std::string("test_sum"));
+    QVERIFY(gate.hold(gate.status().stop));
+    QVERIFY(gate.settle());  // it puts back what it changed: the program waits for that
+    gate.release();
+    QVERIFY(gate.hold(gate.status().stop));
+    gate.command(GateCommand::run);
+    QVERIFY(wait_for([&] { return went_on.load(); }));
+    QVERIFY(!gate.settle());
+    gate.release();
+  }
+
   void an_interrupt_leaves_an_evaluation_behind() {
     Session session([] { sum(vector_of({1, 2})); });
     set_host_hooks({.interrupted = [] { return interrupt_wanted.load(); }});

@@ -2,6 +2,7 @@
 import __future__
 
 import ast
+import dis
 import linecache
 import types
 
@@ -41,9 +42,22 @@ def _codes(code, tree, found):
     return found
 
 
+def _steps(code):
+    """Instructions with their arguments. A call of what the same text imports is compiled in another way than elsewhere, as cells are,
+    whose statements are compiled one by one."""
+    for each in dis.get_instructions(code):
+        if each.opname in ("PRECALL", "CALL", "PUSH_NULL"):
+            continue
+        shown = each.opcode in _SHOWN
+        yield each.opname.replace("LOAD_METHOD", "LOAD_ATTR"), each.argrepr.replace("NULL + ", "").replace("NULL|self + ", "") if shown else None
+
+
+_SHOWN = frozenset((*dis.hasname, *dis.haslocal, *dis.hasfree, *dis.hascompare, dis.opmap.get("BINARY_OP", -1)))
+
+
 def _same(one, other):
     """Whether two code objects do the same."""
-    if one.co_code != other.co_code or one.co_names != other.co_names or len(one.co_consts) != len(other.co_consts):
+    if one.co_names != other.co_names or len(one.co_consts) != len(other.co_consts) or [*_steps(one)] != [*_steps(other)]:
         return False
     return all(_same(a, b) if isinstance(a, types.CodeType) and isinstance(b, types.CodeType) else repr(a) == repr(b)
                for a, b in zip(one.co_consts, other.co_consts))
