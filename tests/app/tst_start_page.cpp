@@ -81,7 +81,7 @@ class TestStartPage : public QObject {
       if (!menu->title().remove('&').startsWith("Open sample")) continue;
       QList<int> groups{0};
       for (const QAction* action : menu->actions()) action->isSeparator() ? groups << 0, 0 : ++groups.last();
-      QCOMPARE(groups, (QList<int>{4, 10, 9}));
+      QCOMPARE(groups, (QList<int>{5, 10, 9}));
       return;
     }
     QFAIL("there is no menu of samples");
