@@ -295,8 +295,8 @@ struct RepeatObject {
   std::vector<std::vector<std::size_t>> places;
 };
 
-RepeatObject repeat_object(const py::sequence& targets, const py::sequence& sources,
-                           const py::sequence& held) {
+std::unique_ptr<RepeatObject> repeat_object(const py::sequence& targets, const py::sequence& sources,
+                                            const py::sequence& held) {
   std::vector<Tape::Source> of;
   for (const py::handle source : sources) {
     if (is_variable(source.ptr()))
@@ -304,7 +304,7 @@ RepeatObject repeat_object(const py::sequence& targets, const py::sequence& sour
     else
       of.push_back({required_tensor(source.ptr(), "gradients: xs"), {}});
   }
-  return RepeatObject(
+  return std::make_unique<RepeatObject>(
       graph::repeat(tensors_of(targets, "gradients: ys"), of, tensors_of(held, "gradients: stop_gradients")));
 }
 

@@ -313,6 +313,7 @@ class Threads(unittest.TestCase):
         program = """
             import os, signal, threading, time
             import tapedeck as tf
+            tf.config.run_functions_eagerly(True)  # the function waits for each element
             begun = threading.Event()
             def slow(x):
                 begun.set()

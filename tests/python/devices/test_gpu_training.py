@@ -94,6 +94,8 @@ class Training(OnGpus):
         self.assertEqual((variable.device, variable.numpy().tolist()), (GPU, [1., 2., 3.]))
 
     def test_data_sets_stay_on_the_cpu(self):
+        tf.config.run_functions_eagerly(True)  # a traced function sees tensors without a device
+        self.addCleanup(tf.config.run_functions_eagerly, False)
         seen = []
 
         def double(x):

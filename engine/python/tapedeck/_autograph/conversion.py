@@ -3,6 +3,7 @@ import __future__
 
 import ast
 import copy
+import dis
 import inspect
 import sys
 import types
@@ -123,16 +124,23 @@ def convert(function, operators=None):
     return result
 
 
+def _decides(code):
+    """Whether the code, or some that is in it, branches, loops or asks for a truth value: what conversion is for."""
+    return any(each.opcode in dis.hasjrel or each.opcode in dis.hasjabs or each.opname == "UNARY_NOT" for each in dis.get_instructions(code)) or any(
+        _decides(const) for const in code.co_consts if isinstance(const, types.CodeType))
+
+
 _warned = set()
 settings = {"verbosity": 0}
 
 
 def warn(function, error):
-    """Says once of a function why it runs as it is; of generators and coroutines from verbosity 1 on."""
+    """Says once of a function why it runs as it is; of generators and coroutines, and of functions without control flow, from
+    verbosity 1 on."""
     from tapedeck.logging import get_logger  # what tf.logging needs is loaded when something is said
     code = function.__code__
     place = code.co_filename, code.co_firstlineno, code.co_name
-    if place not in _warned and (settings["verbosity"] or not str(error).startswith("it is a ")):
+    if place not in _warned and (settings["verbosity"] or not str(error).startswith("it is a ") and _decides(code)):
         _warned.add(place)
         get_logger().warning("AutoGraph cannot convert %s (line %d of %s), which runs as it is: %s", code.co_qualname,
                              code.co_firstlineno, code.co_filename, error)

@@ -84,8 +84,14 @@ def _walk(structure, path):
     if not nest.is_nested(structure):
         return
     names = getattr(structure, "_fields", None)
-    steps = nest._sorted_keys(structure) if isinstance(structure, dict) else range(len(structure))
-    for step, child in zip(steps, nest._children(structure)):
+    children = nest._children(structure)
+    attributes = getattr(type(structure), "__attrs_attrs__", None)
+    if attributes is not None and len(attributes) == len(children):
+        names = [each.name for each in attributes]
+        steps = range(len(children))
+    else:
+        steps = nest._sorted_keys(structure) if isinstance(structure, dict) else range(len(children))
+    for step, child in zip(steps, children):
         yield from _walk(child, f"{path}.{names[step]}" if names else f"{path}[{_cut(repr(step))}]")
 
 
@@ -115,8 +121,11 @@ def _signature_of(name, arguments, parameters):
             return _fact(next(leaves), value).text
         if isinstance(value, dict):
             return "{" + ", ".join(f"{_cut(repr(key))}: {shown(value[key])}" for key in nest._sorted_keys(value)) + "}"
-        inside = ", ".join(map(shown, value))
-        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+        children = nest._children(value)
+        inside = ", ".join(map(shown, children))
+        if not isinstance(value, (list, tuple)):
+            return f"{type(value).__name__}({inside})"
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(children) == 1 else ''})"
 
     parts = []
     for argument, value in _named(arguments, parameters):

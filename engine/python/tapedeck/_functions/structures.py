@@ -76,8 +76,8 @@ def _of_tensors(name, tensors, made_of):
 
 
 def is_composite(value):
-    """Whether it is an object that graphs carry as tensors: a data set, an iterator, a sparse tensor. Its _parts() are what a Leaf has."""
-    return hasattr(type(value), "_parts")
+    """Whether it is an object that graphs carry as tensors: a data set, an iterator, a sparse tensor. Its _graph_parts() are what a Leaf has."""
+    return hasattr(type(value), "_graph_parts")
 
 
 def _is_value(leaf):
@@ -96,7 +96,7 @@ def leaf_of(value):
     if isinstance(value, _engine.Variable):
         return Leaf(("variable", ByIdentity(value)), made_of=lambda tensors: value, shown=f"<tf.Variable {value.name!r}>")
     if is_composite(value):
-        return Leaf(*value._parts())
+        return Leaf(*value._graph_parts())
     if hasattr(type(value), "_carried"):
         return _of_tensors(type(value).__name__, tuple(value._carried()), value._maker())
     if _is_value(value):  # 1, 1.0 and True are different arguments, as are 0.0 and -0.0; a NaN is the same each time

@@ -61,7 +61,7 @@ class SparseTensor:
         made._set(*tensors)
         return made
 
-    def _parts(self):
+    def _graph_parts(self):
         """A trace is for the dtype and the dense_shape, not for the number of values; it knows the dense_shape."""
         rank, dtype = self.dense_shape.shape[0], self.dtype
         known = None if _engine.is_symbolic(self.dense_shape) else tuple(self.dense_shape.numpy().tolist())

@@ -124,7 +124,7 @@ class DatasetV2:
         require_no_trace()
         return Iterator(self)
 
-    def _parts(self):
+    def _graph_parts(self):
         return parts_of(DatasetV2, self.element_spec, self._gpu, carrier(self._stage))
 
     @staticmethod

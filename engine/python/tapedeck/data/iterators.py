@@ -121,7 +121,7 @@ class Iterator(Trackable):
         graphs = self._in_graph()
         return graphs.more, graphs.take
 
-    def _parts(self):
+    def _graph_parts(self):
         return _iterator_parts(self.element_spec, self._dataset._other, _engine.carrier_of(self))
 
     def _element(self, leaves):
@@ -219,7 +219,7 @@ class GraphIterator:
         graphs = self._in_graph()
         return graphs.more, graphs.take
 
-    def _parts(self):
+    def _graph_parts(self):
         return _iterator_parts(self._spec, self._other, self._carrier)
 
     def __iter__(self):

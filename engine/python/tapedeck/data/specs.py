@@ -104,7 +104,7 @@ class DatasetSpec(_Wrapper):
     element_spec = property(lambda self: self._element_spec, doc="The spec of its elements.")
     shape, dtype = TensorShape(()), None
 
-    def _parts(self):  # in a signature
+    def _graph_parts(self):  # in a signature
         return NAMES["data.Dataset"]._parts_of_spec(self._element_spec)
 
 
