@@ -303,8 +303,10 @@ class TestGraphPanel : public QObject, SampleWindow {
                         "y = deep(tf.constant(1.))"});
     showGraph();
     QStringList notes;
-    connect(graph()->model(), &inspector::FunctionsModel::noteChanged, this,
-            [&] { notes << graph()->model()->graphNote(); });
+    const auto* model = graph()->model();
+    const auto connection = connect(model, &inspector::FunctionsModel::noteChanged, this,
+                                    [&notes, model] { notes << model->graphNote(); });
+    const auto heard = qScopeGuard([&] { disconnect(connection); });
     click(0);
     press(Qt::Key_Return, Qt::ShiftModifier);
     QTRY_VERIFY2_WITH_TIMEOUT(stateOf(0) == CellState::done, qPrintable(outputText(*window_, 0)), patience);
