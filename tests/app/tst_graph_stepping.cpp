@@ -160,9 +160,11 @@ class TestGraphStepping : public QObject, SampleWindow {
     }
     click(1);
     press(Qt::Key_Return, Qt::ControlModifier);
+    std::uint64_t before = 0;
     for (const std::uint32_t at : {8u, 12u, 12u}) {
-      const auto before = session().stop();
-      QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && line() == at, qPrintable(state()), patience);
+      QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before && line() == at,
+                                qPrintable(state()), patience);
+      before = session().stop();
       QVERIFY(state().contains("breakpoint"));
       press(Qt::Key_F5);
       QTRY_VERIFY_WITH_TIMEOUT(!isStopped(*window_) || session().stop() != before, patience);
