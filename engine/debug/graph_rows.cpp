@@ -122,8 +122,11 @@ std::string constant_text(const Tensor& constant) {
 std::string attributes_of(const Named& in, const graph::Node& node) {
   std::string text;
   for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
-    if (const AttributeSpec& spec = node.op->attributes[i]; node.attributes[i] != spec.fallback)
-      append_to(text, spec.name + "=" + cut_off(to_string(node.attributes[i])));
+    if (const AttributeSpec& spec = node.op->attributes[i];
+        node.attributes[i] != spec.fallback || graph::is_late(node, i))
+      append_to(text, spec.name + "=" +
+                          cut_off(graph::attribute_text(in.graph, node, i,
+                                                        [&](graph::Value value) { return in.name(value); })));
   if (node.kind == graph::NodeKind::constant) text = constant_text(node.constant);
   if (node.variable) append_to(text, node.variable->name());
   if (node.host) append_to(text, node.host->name);
@@ -134,10 +137,11 @@ std::string attributes_of(const Named& in, const graph::Node& node) {
   return text;
 }
 
-std::string result_of(const graph::Node& node) {
+std::string result_of(const graph::Graph& graph, std::size_t place) {
   std::string text;
-  for (const TensorSpec& spec : node.results)
-    append_to(text, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
+  for (std::size_t i = 0; i < graph.nodes[place].results.size(); ++i)
+    append_to(text,
+              to_string(graph.value_spec({static_cast<std::int32_t>(place), static_cast<std::int32_t>(i)})));
   return text;
 }
 
@@ -223,8 +227,7 @@ class Writer {
     row.op = "return";
     for (const graph::Value value : in.graph.results) {
       row.inputs.push_back({in.name(value), in.number(value.node)});
-      const TensorSpec& spec = in.graph.spec(value);
-      append_to(row.result, std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape));
+      append_to(row.result, to_string(in.graph.value_spec(value)));
     }
     answer_.rows.push_back(std::move(row));
   }
@@ -239,7 +242,7 @@ class Writer {
     for (const graph::Value input : node.inputs)
       row.inputs.push_back({in.name(input), in.number(input.node)});
     row.attributes = attributes_of(in, node);
-    row.result = result_of(node);
+    row.result = result_of(in.graph, place);
     const SourceLocation at = location_of(node.location);
     row.cell = at.cell;
     row.file = at.file;

@@ -13,6 +13,16 @@ bool is_outer_constant(const Graph& graph, const Node& node) {
   return node.kind == NodeKind::constant && node.constant.id() <= graph.watched_up_to;
 }
 
+/// Those of the graphs inside of the node that may have gradients.
+void add_constants_inside(const Graph& graph, const Node& node, std::vector<std::uint64_t>& constants) {
+  for (const auto& inner : node.graphs)
+    for (const Node& each : inner->nodes) {
+      if (is_outer_constant(graph, each) && has_gradients(each.results[0].dtype))
+        constants.push_back(each.constant.id());
+      add_constants_inside(graph, each, constants);
+    }
+}
+
 /// Whether a tape may know the value of the variable when it is read.
 bool may_know(const tapedeck::detail::TapeStack& stack, const Variable& variable, std::uint64_t value) {
   return std::ranges::any_of(stack.tapes, [&](const auto& tape) {
@@ -33,6 +43,7 @@ GradientGraphs::GradientGraphs(const Graph& graph) : graph_(graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (is_open(graph, node) || node.tape) return;
+    add_constants_inside(graph, node, inner_constants_);
     if (node.kind == NodeKind::op && node.op->vjp) ++ops;
     const bool is_input =
         node.kind == NodeKind::parameter || node.kind == NodeKind::read || is_outer_constant(graph, node);
@@ -44,9 +55,12 @@ GradientGraphs::GradientGraphs(const Graph& graph) : graph_(graph) {
 
 GradientGraphs::~GradientGraphs() = default;
 
-/// Of each input whether a tape may know it. Nothing where two of these are the same tensor.
+/// Of each input whether a tape may know it. Nothing where two of these are the same tensor, and where a
+/// branch or a loop reads a constant that a tape knows.
 std::optional<std::vector<bool>> GradientGraphs::known_to_tapes(std::span<const Tensor> arguments) const {
   const tapedeck::detail::TapeStack& stack = *tapedeck::detail::TapeStack::if_any();
+  if (std::ranges::any_of(inner_constants_, [&](std::uint64_t id) { return knows(stack, id); }))
+    return std::nullopt;
   std::vector<bool> known;
   boost::container::small_vector<std::uint64_t, 16> ids;
   for (const Value input : inputs_) {

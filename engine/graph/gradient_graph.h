@@ -32,7 +32,8 @@ class GradientGraphs {
 
   /// Runs the graph on checked arguments, and writes the call on the tapes of this thread, which records.
   /// Nothing where each node must be a call of its own:
-  ///   - a branch, a loop, a custom gradient, a tape or a call of the host that may take part in gradients;
+  ///   - a branch, a loop, a custom gradient, a tape or a call of the host that may take part in gradients,
+  ///     also by a watched tensor inside of it;
   ///   - shapes that only a run knows;
   ///   - one tensor at several places of the arguments or variables, to whose gradient they add in turns;
   ///   - rows of an input that are gathered, as their gradient may be wanted as rows;
@@ -46,7 +47,10 @@ class GradientGraphs {
 
   const Graph& graph_;
   std::vector<Value> inputs_;  ///< what a tape may know before the graph runs
-  bool is_possible_ = false;   ///< for some inputs
+  /// Constants from before the trace inside of branches and loops: ids. A tape that watches one has each
+  /// node.
+  std::vector<std::uint64_t> inner_constants_;
+  bool is_possible_ = false;  ///< for some inputs
   std::mutex mutex_;
   std::map<std::vector<bool>, std::shared_ptr<TapedGraph>> taped_;  ///< nullptr: not possible for these
 };

@@ -22,33 +22,6 @@ std::string joined(const Items& items, Text&& text) {
   return line;
 }
 
-bool is_late(const Node& node, std::size_t attribute) {
-  return std::ranges::any_of(node.late, [&](const LateNumber& late) {
-    return static_cast<std::size_t>(late.attribute) == attribute;
-  });
-}
-
-/// With "%4[0]" in the place of a number that an input gives.
-std::string attribute_text(const Graph& graph, const Node& node, std::size_t attribute) {
-  const Attribute& value = node.attributes[attribute];
-  if (!is_late(node, attribute)) return to_string(value);
-  std::vector<std::string> texts;
-  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
-    for (const std::int64_t number : *list) texts.push_back(std::to_string(number));
-  else
-    texts.emplace_back();
-  for (const LateNumber& late : node.late) {
-    if (static_cast<std::size_t>(late.attribute) != attribute) continue;
-    const Value input = node.inputs[static_cast<std::size_t>(late.input)];
-    if (late.index < 0) return name_of(graph, input);
-    const bool is_scalar = !graph.unknown(input).rank && graph.spec(input).shape.rank() == 0;
-    texts[static_cast<std::size_t>(std::max(late.element, 0))] =
-        name_of(graph, input) + (is_scalar ? "" : "[" + std::to_string(late.index) + "]");
-  }
-  const std::string all = joined(texts, [](const std::string& text) { return text; });
-  return std::holds_alternative<std::vector<std::int64_t>>(value) ? "[" + all + "]" : all;
-}
-
 std::string call_text(const Graph& graph, const Node& node) {
   const std::vector<Value> operands(node.inputs.begin(),
                                     node.inputs.begin() + static_cast<std::ptrdiff_t>(operand_count(node)));
@@ -56,7 +29,8 @@ std::string call_text(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
     if (const AttributeSpec& spec = node.op->attributes[i];
         node.attributes[i] != spec.fallback || is_late(node, i))
-      line += (line.empty() ? "" : ", ") + spec.name + "=" + attribute_text(graph, node, i);
+      line += (line.empty() ? "" : ", ") + spec.name + "=" +
+              attribute_text(graph, node, i, [&](Value value) { return name_of(graph, value); });
   if (node.draw_of >= 0)
     line += (line.empty() ? "draws as %" : ", draws as %") + std::to_string(node.draw_of);
   if (const auto outer = outer_draw_of(node))
@@ -130,6 +104,33 @@ ValueSpec spec_of(const Variable& variable) {
 
 std::string to_string(const ValueSpec& spec) {
   return std::string(dtype_name(spec.dtype)) + " " + to_string(spec.shape, spec.unknown);
+}
+
+bool is_late(const Node& node, std::size_t attribute) {
+  return std::ranges::any_of(node.late, [&](const LateNumber& late) {
+    return static_cast<std::size_t>(late.attribute) == attribute;
+  });
+}
+
+std::string attribute_text(const Graph& graph, const Node& node, std::size_t attribute,
+                           const std::function<std::string(Value)>& name) {
+  const Attribute& value = node.attributes[attribute];
+  if (!is_late(node, attribute)) return to_string(value);
+  std::vector<std::string> texts;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+    for (const std::int64_t number : *list) texts.push_back(std::to_string(number));
+  else
+    texts.emplace_back();
+  for (const LateNumber& late : node.late) {
+    if (static_cast<std::size_t>(late.attribute) != attribute) continue;
+    const Value input = node.inputs[static_cast<std::size_t>(late.input)];
+    if (late.index < 0) return name(input);
+    const bool is_scalar = !graph.unknown(input).rank && graph.spec(input).shape.rank() == 0;
+    texts[static_cast<std::size_t>(std::max(late.element, 0))] =
+        name(input) + (is_scalar ? "" : "[" + std::to_string(late.index) + "]");
+  }
+  const std::string all = joined(texts, [](const std::string& text) { return text; });
+  return std::holds_alternative<std::vector<std::int64_t>>(value) ? "[" + all + "]" : all;
 }
 
 bool is_open(const Graph& graph, const Node& node) {

@@ -77,7 +77,6 @@ struct TapeUse {
   std::vector<bool> weighted;                    ///< for each target: whether an input is its output gradient
   std::vector<std::optional<Variable>> sources;  ///< for each source: a variable, or nothing for an input
   Unconnected unconnected = Unconnected::none;
-  bool with_rows = false;
   /// What of the gradients the results are, in their order: of a source the gradient, or its rows' values and
   /// indices.
   enum class Part : std::uint8_t { whole, values, indices };
@@ -116,7 +115,7 @@ struct Node {
   std::vector<LateNumber> late;       ///< `attributes` has a sample there
   Tensor constant;                    ///< of a constant; else undefined
   std::optional<Variable> variable;   ///< of a read and an assignment
-  std::string name;                   ///< of a parameter
+  std::string name;                   ///< of a parameter; set_shape_name
   /// Of a branch and a loop. They take what they captured behind their arguments, as inputs of the node: a
   /// branch's graphs take those alone; a loop's take its variables first.
   std::vector<std::shared_ptr<const Graph>> graphs;
@@ -133,6 +132,9 @@ struct Node {
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
   std::shared_ptr<const Part> part;  ///< the call of another function that it comes from (calls.h)
 };
+
+/// The name of an identity that says more of its input's shape (GraphTracer::narrow).
+constexpr const char* set_shape_name = "set_shape";
 
 /// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and
 /// assignments, reads and random ops are in the program's order.
@@ -165,6 +167,11 @@ struct Graph {
 std::size_t operand_count(const Node& node);
 /// Whether only a run knows shapes that the node reads or gives, or numbers among its attributes.
 bool is_open(const Graph& graph, const Node& node);
+/// Whether inputs give numbers of that attribute.
+bool is_late(const Node& node, std::size_t attribute);
+/// The attribute as text, with "%4[0]" in the place of a number that an input gives. `name`: of that input.
+std::string attribute_text(const Graph& graph, const Node& node, std::size_t attribute,
+                           const std::function<std::string(Value)>& name);
 /// The node's results as they are known; `unknown` is left empty where all are.
 void set_results(Node& node, std::span<const ValueSpec> results);
 

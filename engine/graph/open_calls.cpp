@@ -235,6 +235,9 @@ Worlds GraphTracer::worlds_of(Value value) const {
 }
 
 void GraphTracer::narrow(const Tensor& tensor, const Shape& shape, UnknownShape unknown) {
+  const auto own = values_.find(tensor.id());
+  if ((own == values_.end() || own->second.node < 0) && around_ && around_->knows(tensor))
+    return around_->narrow(tensor, shape, unknown);  // for all that reads it, where no branch decides
   const UnknownShape before = unknown_of(tensor);
   if (!is_compatible(tensor.shape(), before, shape, unknown))
     fail<InvalidArgumentError>("set_shape: a tensor of shape ", shape_text(tensor), " cannot have shape ",
@@ -264,11 +267,13 @@ void GraphTracer::narrow(const Tensor& tensor, const Shape& shape, UnknownShape 
   Node node;
   node.kind = NodeKind::op;
   node.op = &identity;
-  node.name = "set_shape";
+  node.name = set_shape_name;
   const ValueSpec spec{tensor.dtype(), sample, after};
   set_results(node, {&spec, 1});
   const Value value{add(std::move(node), {&tensor, 1}), 0};
   values_[tensor.id()] = value;
+  tensors_.resize(graph_.nodes.size());
+  tensors_.back().push_back(tensor);
   if (after) worlds_[value] = worlds;
   open_up_to_ = graph_.nodes.size();
   set_symbolic_shape(tensor, sample, after);

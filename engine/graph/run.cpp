@@ -1,5 +1,6 @@
 #include "engine/graph/run.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/graph/calls.h"
@@ -185,6 +186,15 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   return results;
 }
 
+/// Where the graph becomes part of one that is being traced: what set_shape said of a value holds there, too.
+void narrow_again(const Node& node, std::span<const Tensor> results) {
+  auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
+  if (!tracer || node.name != set_shape_name) return;
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
+  tracer->narrow(results[0], node.results[0].shape, node.unknown.empty() ? UnknownShape{} : node.unknown[0]);
+}
+
 std::vector<ValueSpec> specs_of_results(const Node& node) {
   std::vector<ValueSpec> specs;
   for (std::size_t i = 0; i < node.results.size(); ++i)
@@ -278,7 +288,8 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
 }
 
 Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> inputs) const {
-  const std::shared_ptr<const OwnGradient> own = graph_.nodes[number].own_gradient;
+  const Node& node = graph_.nodes[number];
+  const std::shared_ptr<const OwnGradient> own = node.own_gradient;
   const std::span<const Tensor> given = inputs.first(own->inputs);
   const std::span<const Tensor> outputs = inputs.subspan(own->inputs, own->outputs);
   const detail::ThreadState& thread = detail::thread_state;
@@ -286,7 +297,7 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
   if (!tracer && (thread.recording == 0 || thread.quiet != 0)) return Tensors(outputs.begin(), outputs.end());
   const auto read = inputs.subspan(own->inputs + own->outputs);
   std::vector<HostCall> kept;  // the graph's owner may have gone when the tape is played
-  if (own->error.empty()) keep_hosts(*graph_.nodes[number].graphs[0], kept);
+  if (own->error.empty()) keep_hosts(*node.graphs[0], kept);
   const CustomVjp vjp = [own, kept, outputs = Tensors(outputs.begin(), outputs.end()),
                          read = Tensors(read.begin(), read.end()),
                          graph = own->error.empty() ? nested_[number][0]
@@ -303,6 +314,8 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
     for (const bool there : own->given) gradients.push_back(there ? found[next++] : Tensor());
     return gradients;
   };
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
   std::optional<UnobservedScope> unobserved;
   if (tracer) unobserved.emplace();
   Tensors results = custom_gradient(own->name, given, [&] {
@@ -324,10 +337,14 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       break;  // given
     case NodeKind::constant:
       return Tensors(1, node.constant);
-    case NodeKind::read:
+    case NodeKind::read: {
+      const LocationScope location(node.location);
+      const WholeScope scope(node.scope);
       return Tensors(1, node.variable->read());
+    }
     case NodeKind::assign: {
       const LocationScope location(node.location);
+      const WholeScope scope(node.scope);
       Variable(*node.variable).assign(inputs[0]);
       break;
     }
@@ -364,6 +381,7 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
 }
 
 Tensors Executable::call(std::span<const Tensor> arguments) const {
+  failed_location = 0;  // of an earlier failure that was not asked for: in a playback
   if (!current_observer() && !current_tracer()) return (*this)(arguments);
   check(arguments);
   return in_call(graph_, signature_of(graph_), arguments, [&] { return (*this)(arguments); });
@@ -375,7 +393,10 @@ void Executable::run_step(std::size_t number, Run& run) const {
     const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
     if (runs_something(graph_.nodes[number])) run.parts.follow(graph_.nodes[number].part.get());
     Tensors results = run_node(number, inputs, run);
-    if (careful_[number]) check_results(number, results);
+    if (careful_[number]) {
+      check_results(number, results);
+      narrow_again(graph_.nodes[number], results);
+    }
     for (std::size_t result = 0; result < results.size(); ++result)
       run.values[step.first_result + result] = std::move(results[result]);
   } catch (...) {

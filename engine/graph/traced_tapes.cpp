@@ -117,7 +117,6 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
   use.tape = tape_of(call.tape, "gradient");
   use.targets = static_cast<std::int32_t>(call.targets.size());
   use.unconnected = call.unconnected;
-  use.with_rows = call.rows != nullptr;
   Tensors inputs(call.targets.begin(), call.targets.end());
   for (std::size_t i = 0; i < call.targets.size(); ++i) {
     use.weighted.push_back(i < call.output_gradients.size() && call.output_gradients[i]);
@@ -185,7 +184,5 @@ void GraphTracer::drop_unused_tapes() {
   std::iota(itself.begin(), itself.end(), 0);
   if (std::find(stays.begin(), stays.end(), false) != stays.end()) graph_ = rebuilt(graph_, stays, itself);
 }
-
-// ---- gradients of tapes that are played while the function is traced
 
 }  // namespace tapedeck::graph

@@ -80,8 +80,8 @@ class GraphTracer final : public TapeTracer {
   /// it. It is the element at `index` of the tensor, and goes to the next call of an op. Index -1, alone in a
   /// list: the list of all elements, of which not even the number need be known.
   std::int64_t late_number(const Tensor& tensor, std::int64_t index);
-  /// From now on the tensor has what of this shape is known, too; each run checks it. Throws
-  /// InvalidArgumentError where that cannot be.
+  /// From now on the tensor has what of this shape is known, too; each run checks it, also where a branch
+  /// says so of a tensor of the function around it. Throws InvalidArgumentError where that cannot be.
   void narrow(const Tensor& tensor, const Shape& shape, UnknownShape unknown);
 
   /// "x", "matmul_7:0"; "" for a tensor of another function.

@@ -2,7 +2,6 @@
 
 #include <pybind11/stl.h>
 
-#include <mutex>
 #include <set>
 
 #include "engine/graph/calls.h"
@@ -48,18 +47,21 @@ struct GraphFunction {
 
   /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
   /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
-  /// bit.
+  /// bit. With Python's lock, which folding constants may give up for a while: so another thread may make it,
+  /// too, and no mutex is held.
   const Executable& here() const {
     const detail::ThreadState& thread = detail::thread_state;
     if (!is_tracing() && (thread.recording == 0 || thread.quiet != 0)) return executable;
-    std::call_once(unmerged_made_, [&] {
-      if (graph::merges(passes)) unmerged_ = std::make_unique<Executable>(graph::unmerged(traced));
-    });
-    return unmerged_ ? *unmerged_ : executable;
+    if (!merges_) return executable;
+    if (!unmerged_) {
+      auto made = std::make_unique<Executable>(graph::unmerged(traced));
+      if (!unmerged_) unmerged_ = std::move(made);
+    }
+    return *unmerged_;
   }
 
  private:
-  mutable std::once_flag unmerged_made_;
+  const bool merges_ = graph::merges(passes);
   mutable std::unique_ptr<Executable> unmerged_;
 };
 
@@ -168,7 +170,14 @@ const char* kind_text(NodeKind kind) {
 
 py::object nodes_of(const Graph& graph);
 
-py::dict node_object(const graph::Node& node) {
+/// A number that each run reads from an input is a text: "[%2, 1]".
+py::object attribute_of(const Graph& graph, const graph::Node& node, std::size_t attribute) {
+  if (!graph::is_late(node, attribute)) return attribute_object(node.attributes[attribute]);
+  return py::str(graph::attribute_text(graph, node, attribute,
+                                       [](Value value) { return "%" + std::to_string(value.node); }));
+}
+
+py::dict node_object(const Graph& graph, const graph::Node& node) {
   py::dict entry;
   entry["kind"] = kind_text(node.kind);
   entry["op"] = node.op ? py::object(py::str(node.op->name)) : py::none();
@@ -183,7 +192,7 @@ py::dict node_object(const graph::Node& node) {
   for (const auto& inner : node.graphs) graphs.append(nodes_of(*inner));
   py::dict attributes;
   for (std::size_t i = 0; node.op && i < node.attributes.size(); ++i)
-    attributes[py::str(node.op->attributes[i].name)] = attribute_object(node.attributes[i]);
+    attributes[py::str(node.op->attributes[i].name)] = attribute_of(graph, node, i);
   const SourceLocation place = location_of(node.location);
   entry["inputs"] = inputs;
   entry["attributes"] = attributes;
@@ -197,7 +206,7 @@ py::dict node_object(const graph::Node& node) {
 
 py::object nodes_of(const Graph& graph) {
   py::list list;
-  for (const graph::Node& node : graph.nodes) list.append(node_object(node));
+  for (const graph::Node& node : graph.nodes) list.append(node_object(graph, node));
   return list;
 }
 
