@@ -388,8 +388,10 @@ Tensors Executable::call(std::span<const Tensor> arguments) const {
 }
 
 void Executable::run_step(std::size_t number, Run& run) const {
+  constexpr std::size_t steps_between_checks = 64;
   const NodeSlots& step = layout_.steps[number];
   try {
+    if (number % steps_between_checks == 0) check_interrupt();
     const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
     if (runs_something(graph_.nodes[number])) run.parts.follow(graph_.nodes[number].part.get());
     Tensors results = run_node(number, inputs, run);
@@ -420,13 +422,11 @@ void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
 }
 
 void Executable::run_steps(Run& run) const {
-  constexpr std::size_t steps_between_checks = 64;
   for (std::size_t i = graph_.arguments + graph_.captured.size(); i < layout_.steps.size();) {
     if (const std::size_t end = schedule_->end_of_group(i); end > i && !run.needs_run_op()) {
       run_group(i, end, run);
       i = end;
     } else {
-      if (i % steps_between_checks == 0) check_interrupt();
       run_step(i++, run);
     }
   }

@@ -170,6 +170,7 @@ void GraphTracer::drop_nodes_from(std::size_t first, std::size_t first_capture) 
            value.node < -1 - static_cast<std::int32_t>(first_capture);
   };
   std::erase_if(values_, [&](const auto& entry) { return is_gone(entry.second); });
+  std::erase_if(computed_, [&](const auto& entry) { return is_gone(entry.first); });
   std::erase_if(worlds_, [&](const auto& entry) { return is_gone(entry.first); });
   std::erase_if(draws_, [&](const auto& entry) { return entry.second >= static_cast<std::int32_t>(first); });
   std::erase_if(variables_, [&](const auto& entry) { return !values_.contains(entry.second.id()); });

@@ -211,7 +211,9 @@ class Function:
         found = self._concrete.get(arguments.key)
         if found is not None:
             return found
-        with self._lock:
+        while not self._lock.acquire(timeout=0.1):  # another thread traces; an evaluation that waits can be ended between two tries
+            pass
+        try:
             if self._relaxed is not None:
                 self._relax(arguments)
             found = self._concrete.get(arguments.key)
@@ -225,6 +227,8 @@ class Function:
                 self._list(found, arguments, made_variables)
                 self._may_create = False
                 self._concrete[arguments.key] = found
+        finally:
+            self._lock.release()
         return found
 
     def _relax(self, arguments):
