@@ -14,6 +14,37 @@ from graph_mode import GraphCase
 SIGNS = "def f(x):\n    if x > 0.:\n        return x\n    return -x\n"
 
 
+class Tracebacks(GraphCase):
+    def frames(self):
+        """The files of the frames, this test's as "here"."""
+        @tf.function
+        def inner(x):
+            for _ in tf.range(3):
+                x = tf.reshape(x, [7, 2])
+            return x
+
+        @tf.function
+        def outer(x):
+            return inner(x)
+
+        try:
+            outer(tf.ones([3]))
+        except tf.errors.InvalidArgumentError as error:
+            return ["here" if frame.filename == __file__ else "package" for frame in traceback.extract_tb(error.__traceback__)]
+        self.fail("it runs")
+
+    def test_errors_while_tracing_show_the_users_frames(self):
+        self.assertTrue(tf.debugging.is_traceback_filtering_enabled())
+        found = self.frames()
+        self.assertEqual((found.count("package"), found[-1]), (1, "here"))  # the call of the function
+        self.assertGreaterEqual(found.count("here"), 3)
+
+    def test_all_frames_are_there_where_that_is_wanted(self):
+        tf.debugging.disable_traceback_filtering()
+        self.addCleanup(tf.debugging.enable_traceback_filtering)
+        self.assertGreater(self.frames().count("package"), 5)
+
+
 class Sources(GraphCase):
     def setUp(self):
         super().setUp()

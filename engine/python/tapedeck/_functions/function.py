@@ -13,7 +13,7 @@ from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
-from tapedeck._functions import control, recursion
+from tapedeck._functions import control, recursion, tracebacks
 from tapedeck._functions.concrete import ConcreteFunction
 from tapedeck._functions.function_spec import FunctionSpec
 from tapedeck._functions.reasons import TraceList
@@ -162,7 +162,10 @@ class Function:
         arguments = self._arguments(args, kwargs)
         if arguments.has_models_tensors or _here.untraced and arguments.key not in self._concrete:
             return self._call_eagerly(args, kwargs)
-        concrete = self._concrete_of(arguments)
+        try:
+            concrete = self._concrete_of(arguments)
+        except Exception as error:
+            raise error.with_traceback(tracebacks.users_frames(error.__traceback__))
         if key is not None and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
             self._of_tensors[key] = concrete
         return concrete.run(arguments.tensors)
