@@ -356,20 +356,22 @@ Tensors GraphTracer::tried_gradients(const Tape::GradientCall& call, const std::
       if (weight) read.push_back(weight);
     put_on_tapes("gradient", read, std::vector<bool>(read.size(), true), given);
   }
-  if (is_open) give_source_shapes(call, gradients);
+  give_source_shapes(call, gradients, is_open);
   return gradients;
 }
 
 /// What the tape gave for samples has the shapes of the sources.
-void GraphTracer::give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients) {
+void GraphTracer::give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients,
+                                     bool is_open) {
   const auto follow = [](const Tensor& gradient, const Shape& shape, UnknownShape unknown) {
     if (gradient && gradient.is_symbolic() && unknown) set_symbolic_shape(gradient, shape, unknown);
   };
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Tape::Source& source = call.sources[i];
     const ValueSpec spec = source.variable ? graph::spec_of(*source.variable) : graph::spec_of(source.tensor);
-    follow(gradients[i], spec.shape, spec.unknown);
+    if (is_open) follow(gradients[i], spec.shape, spec.unknown);
     if (!call.rows) continue;
+    // What ran decides how many there are.
     const Tape::RowGradient& rows = (*call.rows)[i];
     if (rows.values) follow(rows.values, rows.values.shape(), {1, false});
     if (rows.indices) follow(rows.indices, rows.indices.shape(), {1, false});

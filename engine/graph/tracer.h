@@ -134,7 +134,8 @@ class GraphTracer final : public TapeTracer {
   bool runs_decide_since(std::int32_t tape) const;
   Tensor variables_value(const Variable& variable) const;
   Tensors tried_gradients(const Tape::GradientCall& call, const std::function<Tensors()>& play);
-  static void give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients);
+  static void give_source_shapes(const Tape::GradientCall& call, std::span<const Tensor> gradients,
+                                 bool is_open);
   Tensors gradient_of_runs(const Tape::GradientCall& call, const std::function<Tensors()>& play);
   void drop_nodes_from(std::size_t first, std::size_t first_capture);
   void drop_unused_tapes();
