@@ -45,6 +45,40 @@ class Tracebacks(GraphCase):
         self.assertGreater(self.frames().count("package"), 5)
 
 
+class BeyondGraphs(GraphCase):
+    """What reads values in Python inside the package runs eagerly."""
+
+    def test_a_function_that_calls_it_runs_as_it_is(self):
+        calls = []
+
+        @tf.function
+        def counted(x):
+            calls.append(1)
+            return tf.math.bincount(x) * 2
+
+        with self.assertLogs("tensorflow", "WARNING") as logged:
+            first = counted(tf.constant([1, 2, 2]))
+        self.assertRegex("\n".join(logged.output), "counted runs eagerly.*bincount")
+        self.assertEqual(first.numpy().tolist(), [0, 2, 4])
+        before = len(calls)
+        self.assertEqual(counted(tf.constant([0, 0, 0])).numpy().tolist(), [6])
+        self.assertEqual(len(calls), before + 1)
+
+    def test_a_function_of_a_data_set_does(self):
+        layer = tf.keras.layers.RandomRotation(0.1)
+        images = tf.data.Dataset.from_tensor_slices(tf.ones([5, 4, 4, 1])).batch(2)
+        with self.assertLogs("tensorflow", "WARNING") as logged:
+            turned = images.map(lambda x: layer(x, training=True))
+        self.assertRegex("\n".join(logged.output), "the function of map runs eagerly")
+        self.assertEqual([tuple(x.shape) for x in turned], [(2, 4, 4, 1), (2, 4, 4, 1), (1, 4, 4, 1)])
+
+    def test_a_function_that_reads_values_itself_is_refused(self):
+        with self.assertRaises(tf.errors.OperatorNotAllowedInGraphError):
+            tf.function(lambda x: x.numpy())(tf.constant(2.))
+        with self.assertRaises(tf.errors.OperatorNotAllowedInGraphError):
+            tf.data.Dataset.range(3).map(lambda x: x.numpy())
+
+
 class Sources(GraphCase):
     def setUp(self):
         super().setUp()

@@ -129,7 +129,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     if is_late(lengths) or is_late(maxlen):
         return _late_mask(lengths, _op("reduce_max")(lengths) if maxlen is None else maxlen, dtypes.as_dtype(dtype))
     if maxlen is None:
-        maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
+        maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() != 0 else 0
     elif np.ndim(array(maxlen, "maxlen")) != 0:
         raise _InvalidArgument(f"sequence_mask: maxlen has shape {np.shape(maxlen)}; needs a scalar")
     maxlen = integer(maxlen, "maxlen")

@@ -96,6 +96,7 @@ class Function:
         self._input_signature = None if input_signature is None else _as_signature(input_signature)
         self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
+        self._beyond_graphs = set()  # signatures of calls that run eagerly, as what they call cannot be traced
         self._bound = {}  # by the instance's address: a weak reference to it, and its Function
         self._converted = None
         self._relaxed = {} if reduce_retracing else None  # by the form of a call: TensorSpecs that fit all shapes that it had
@@ -160,12 +161,16 @@ class Function:
         if found is not None:
             return found.run(args)
         arguments = self._arguments(args, kwargs)
-        if arguments.has_models_tensors or _here.untraced and arguments.key not in self._concrete:
+        if arguments.key in self._beyond_graphs or arguments.has_models_tensors or _here.untraced and arguments.key not in self._concrete:
             return self._call_eagerly(args, kwargs)
         try:
             concrete = self._concrete_of(arguments)
         except Exception as error:
-            raise error.with_traceback(tracebacks.users_frames(error.__traceback__))
+            if not tracebacks.is_beyond_graphs(error, arguments.specs):
+                raise error.with_traceback(tracebacks.users_frames(error.__traceback__))
+            tracebacks.warn_of_eager(self.__name__, error)
+            self._beyond_graphs.add(arguments.key)
+            return self._call_eagerly(args, kwargs)
         if key is not None and len(args) == len(arguments.tensors) and all(map(operator.is_, args, arguments.tensors)):
             self._of_tensors[key] = concrete
         return concrete.run(arguments.tensors)

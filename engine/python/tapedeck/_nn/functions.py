@@ -270,7 +270,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None, keep_d
     x = _floating("sufficient_statistics", "x", x)
     keepdims = _keeps(keepdims, keep_dims)
     ones = _op("reduce_sum")(_op("ones_like")(x), axis=axes)
-    count = _op("reduce_max")(ones) if x.shape.num_elements() else _engine.convert_to_tensor(0., x.dtype)
+    count = _op("reduce_max")(ones) if x.shape.num_elements() != 0 else _engine.convert_to_tensor(0., x.dtype)
     moved = x if shift is None else _op("subtract")(x, shift)
     total = _op("reduce_sum")(moved, axis=axes, keepdims=keepdims)
     return count, total, _op("reduce_sum")(_op("square")(moved), axis=axes, keepdims=keepdims), shift

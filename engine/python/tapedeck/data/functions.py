@@ -2,6 +2,7 @@
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.shapes import TensorShape
+from tapedeck._functions import tracebacks
 from tapedeck.data import structure as _structure
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
@@ -50,10 +51,21 @@ class StageFunction:
         # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
         self._width = self._keys = None
         if is_traced(function):
-            self._function = converted(function)
-            traced = Traced(named(function, name), _structure.flatten(dataset.element_spec), self._called)
-            self._graph, self.captured, self.with_captured = traced, traced.captured, traced.with_captured
-            self._function = None  # it may refer to what owns the data set, which Python's garbage collector does not see in stages
+            self._trace(function)
+
+    def _trace(self, function):
+        self._function, specs = converted(function), _structure.flatten(self._dataset.element_spec)
+        try:
+            traced = Traced(named(function, self._name), specs, self._called)
+        except Exception as error:
+            if not tracebacks.is_beyond_graphs(error, specs):
+                raise
+            tracebacks.warn_of_eager(f"the function of {self._name}", error)
+            self._function = function
+            self._pack = self._spec = self._width = self._keys = None
+            return
+        self._graph, self.captured, self.with_captured = traced, traced.captured, traced.with_captured
+        self._function = None  # it may refer to what owns the data set, which Python's garbage collector does not see in stages
 
     def __call__(self, leaves):
         return self._called(leaves) if self._graph is None else self._graph(leaves)

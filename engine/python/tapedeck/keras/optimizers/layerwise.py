@@ -10,7 +10,7 @@ _mean, _maximum, _length = op("reduce_mean"), op("maximum"), op("reduce_euclidea
 
 
 def _root_mean_square(x):
-    return op("sqrt")(_mean(x * x)) if x.shape.num_elements() else tensor(0.0, x.dtype)
+    return op("sqrt")(_mean(x * x)) if x.shape.num_elements() != 0 else tensor(0.0, x.dtype)
 
 
 class _Layerwise(Optimizer):
