@@ -162,6 +162,7 @@ void PartFollower::begin(const Part& part) {
     Event event = event_of(part.name, {});
     event.part = !part.is_call;
     event.backward = part.backward;
+    set_last_place(reinterpret_cast<std::uintptr_t>(&part));  // where a pass of its line may begin again
     open.record = open.observer->begin(event);
   }
   open_.push_back(std::move(open));

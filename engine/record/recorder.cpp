@@ -290,7 +290,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   const bool is_call = event.kind == EventKind::call && !event.part;
   const bool stands = waits && (event.kind == EventKind::op || event.kind == EventKind::vjp || is_call);
   const bool breaks =
-      waits && event.kind != EventKind::call &&
+      waits && !event.part &&
       breakpoints_.concern(thread.breaks, event.kind, head.op, head.custom_gradient, head.backward, location);
   const bool asks = stands && gate_.armed();
   std::optional<BreakEvent> seen;
@@ -351,6 +351,8 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     is_playback = thread.open[i].kind == EventKind::playback;
     waited = thread.waited - thread.open[i].waited_before;
     ops = thread.ops - thread.open[i].ops_before;
+    const bool is_call = thread.open[i].kind == EventKind::call && thread.open[i].enclosing == number;
+    if (is_call) Breakpoints::call_ended(thread.breaks, thread.open[i].location);
     thread.open.resize(i);
     break;
   }

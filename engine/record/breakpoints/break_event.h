@@ -9,9 +9,9 @@
 
 namespace tapedeck {
 
-/// An op, VJP, playback or function with a custom gradient, before it runs and after it ends; or an
-/// assignment, where `written` is set and the new value is the output. Or a line of the host's program: its
-/// location alone.
+/// An op, VJP, playback or function with a custom gradient, before it runs and after it ends; a call of a
+/// graph function, before it runs; or an assignment, where `written` is set and the new value is the output.
+/// Or a line of the host's program: its location alone.
 struct BreakEvent {
   EventKind kind = EventKind::op;
   const OpDef* op = nullptr;

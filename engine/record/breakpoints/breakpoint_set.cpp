@@ -293,6 +293,7 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
   compiled->condition_takes_op = looks_at_ops(compiled->condition);
   const bool takes_op = compiled->condition_takes_op || compiled->text.looks_at_ops();
   compiled->before_line = breakpoint.kind == BreakpointKind::line && !takes_op;
+  if (breakpoint.kind == BreakpointKind::line) lines_ |= bit;
   compiled->at_ops_of_line = breakpoint.kind == BreakpointKind::line && takes_op;
   compiled->needs_end = possible_before(compiled->condition) != Verdict::yes || compiled->text.needs_end();
   compiled_.push_back(std::move(compiled));

@@ -58,9 +58,11 @@ class BreakpointSet {
   BreakpointSet(const protocol::SetBreakpoints& wanted, const CellRuns& runs, const BreakpointSet* before,
                 std::uint64_t series_position, std::vector<protocol::BreakpointState>& states);
 
-  /// The breakpoints that an operation at this location may hit. A few nanoseconds for a known location.
+  /// The breakpoints that an operation at this location may hit. A few nanoseconds for a known location. Of a
+  /// call of a graph function, which is no op, those of its line.
   Mask candidates(EventKind kind, const OpDef* op, bool custom, bool backward, std::uint32_t location) const {
     const Mask here = of_location(location) & enabled_;
+    if (kind == EventKind::call) return here & lines_;
     return here == 0 ? 0 : here & of_kind(kind, op, custom, backward);
   }
   Mask writers() const { return writers_; }
@@ -105,7 +107,7 @@ class BreakpointSet {
   std::vector<protocol::BreakpointHits> others_;               ///< that are disabled or have a problem
   std::vector<protocol::CellLabel> labels_;
   const CellRuns& runs_;
-  Mask enabled_ = 0, writers_ = 0, failures_ = 0, cells_ = 0;
+  Mask enabled_ = 0, writers_ = 0, failures_ = 0, cells_ = 0, lines_ = 0;
   std::vector<Mask> by_op_;  ///< by op, kind and direction
   mutable std::array<std::atomic<Chunk*>, chunk_count> by_location_{};
   mutable std::vector<std::unique_ptr<Chunk>> chunks_;

@@ -24,14 +24,16 @@ bool said_before_line(const CompiledBreakpoint& breakpoint, const BreakCheck& ch
          lines_are_told();
 }
 
-/// The user changed something in the middle of a line; the position within the line stays.
+/// The user changed something in the middle of a line; the position within the line stays. A condition that
+/// was entered there applies to the rest of the line; without one the line has had its stop.
 void take_over(BreakThread& thread, const BreakpointSet& set) {
   std::vector<BreakThread::Pass> passes(set.size());
   for (std::size_t now = 0; thread.set && now < set.size(); ++now)
     for (std::size_t old = 0; old < thread.passes.size(); ++old) {
       const protocol::Breakpoint &before = thread.set->at(old).source, &after = set.at(now).source;
-      if (before.id == after.id && before.line == after.line && before.cell == after.cell)
-        passes[now] = thread.passes[old];
+      if (before.id != after.id || before.line != after.line || before.cell != after.cell) continue;
+      passes[now] = thread.passes[old];
+      if (before.condition != after.condition && !after.condition.empty()) passes[now].hit = false;
     }
   thread.set = &set;
   thread.passes = std::move(passes);
@@ -64,7 +66,7 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
   if (thread.set != set) take_over(thread, *set);
   const bool stands = event.kind == EventKind::op || event.kind == EventKind::vjp;
   const std::uint32_t came_from = thread.last_location;
-  if (stands) thread.last_location = event.location;
+  if (is_on_line(event.kind)) thread.last_location = event.location;
   const BreakpointSet::Mask mask =
       set->candidates(event.kind, event.op, event.custom_gradient, event.backward, event.location);
   const BreakpointSet::Mask begins =
@@ -78,16 +80,17 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
     CompiledBreakpoint& breakpoint = set->at(i);
     const bool line = breakpoint.source.kind == BreakpointKind::line;
     if (line) {
-      // The host does not report the lines of a graph's nodes.
-      if (!stands || (breakpoint.before_line && lines_are_told() && !location_is_given())) continue;
+      // The host does not report the lines of a graph's nodes, nor those of calls inside it.
+      if (!is_on_line(event.kind) || (breakpoint.before_line && lines_are_told() && !location_is_given()))
+        continue;
       BreakThread::Pass& pass = thread.passes[i];
-      const bool again = is_of_playback(event)
-                             ? pass.enclosing != event.enclosing
-                             : came_from != event.location || pass.enclosing != event.enclosing ||
-                                   pass.first_place == event.place;
-      ++pass.ops;
+      const bool again =
+          pass.enclosing != event.enclosing ||
+          (!is_of_playback(event) && (came_from != event.location || pass.first_place == event.place));
+      if (stands) ++pass.ops;
       if (again) pass = {event.place, event.enclosing, false, pass.ops};
-      if (pass.hit) continue;
+      // A call may begin a pass, but conditions and texts that take an op wait for the ops of the line.
+      if (pass.hit || (!stands && breakpoint.at_ops_of_line)) continue;
     }
     const Verdict verdict = breakpoint.needs_end ? Verdict::unknown : check.verdict(breakpoint);
     if (verdict == Verdict::unknown) {

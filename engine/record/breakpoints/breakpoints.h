@@ -67,9 +67,11 @@ class Breakpoints {
     if (set->candidates(kind, op, custom, backward, location) != 0 ||
         cells_pending_.load(std::memory_order_relaxed) != 0)
       return true;
-    if (kind == EventKind::op || kind == EventKind::vjp) thread.last_location = location;
+    if (is_on_line(kind)) thread.last_location = location;
     return false;
   }
+  /// A call of a graph function has ended: what comes next on the line that called continues its pass.
+  static void call_ended(BreakThread& thread, std::uint32_t location) { thread.last_location = location; }
   /// Whether failed calls need a record.
   bool watches_failures() const;
   std::vector<protocol::BreakpointHits> hits() const;
@@ -101,6 +103,10 @@ class Breakpoints {
   std::optional<BreakStop> assigned(const BreakEvent& event);
 
  private:
+  /// Whether such an event belongs to a pass of its line. Parts of calls are no events here.
+  static bool is_on_line(EventKind kind) {
+    return kind == EventKind::op || kind == EventKind::vjp || kind == EventKind::call;
+  }
   std::vector<protocol::BreakpointState> set_here(const protocol::SetBreakpoints& wanted);
 
   const Values& values_;

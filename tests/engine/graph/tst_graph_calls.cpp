@@ -7,6 +7,7 @@
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
 #include "engine/ops/core/ops.h"
+#include "engine/record/breakpoints/host_program.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tensor/error.h"
 #include "tests/engine/debug/compared_runs.h"
@@ -100,18 +101,47 @@ const std::string called_with_3 =
     "      add\n"
     "    less\n";
 
-/// g in line 2, and in line 3 the double of that.
-std::shared_ptr<const Executable> caller_of_g() {
-  const auto g = function_of("g", [](Inputs x) {
+/// In line 12 tanh(exp(x)).
+std::shared_ptr<const Executable> squashed() {
+  return function_of("g", [](Inputs x) {
     at_line(12);
     return Tensors{ops::tanh(ops::exp(x[0]))};
   });
+}
+
+/// g in line 2, and in line 3 the double of that.
+std::shared_ptr<const Executable> caller_of_g() {
+  const auto g = squashed();
   return function_of("f", [g](Inputs x) {
     at_line(2);
     const Tensor y = g->call(x)[0];
     at_line(3);
     return Tensors{ops::add(y, y)};
   });
+}
+
+void set_line_breakpoints(GatedProgram& program, const std::vector<std::uint32_t>& lines,
+                          const std::string& condition = {}) {
+  protocol::SetBreakpoints request;
+  for (const std::uint32_t line : lines) {
+    protocol::Breakpoint breakpoint;
+    breakpoint.id = request.breakpoints.size() + 1;
+    breakpoint.kind = protocol::BreakpointKind::line;
+    breakpoint.cell = "train";
+    breakpoint.line = line;
+    breakpoint.condition = condition;
+    request.breakpoints.push_back(std::move(breakpoint));
+  }
+  program.recorder.breakpoints().set(request);
+}
+
+/// Starts the program: "g exp ", the records before which it stops, calls without their arguments.
+std::string stops_of(SteppedProgram& program) {
+  program.start();
+  std::string stops;
+  for (Record at = program.next_stop(); !at.op.empty(); at = program.step(GateCommand::run))
+    stops += at.op.substr(0, at.op.find('(')) + " ";
+  return stops;
 }
 
 }  // namespace
@@ -322,6 +352,119 @@ class TestGraphCalls : public QObject {
     QCOMPARE(program.step(GateCommand::step_line).op, std::string("g(x0: float64 ())"));
     QCOMPARE(program.step().op, std::string("add"));
     QCOMPARE(program.gate().status().stepped_call, std::string("g ran, 2 ops"));
+  }
+
+  // ---- breakpoints
+
+  void a_line_that_only_calls_a_function_stops_before_the_call() {
+    const auto f = caller_of_g();
+    SteppedProgram program([&] { call(f, 0.5); });
+    set_line_breakpoints(program, {2});
+    program.start();
+    const Record stop = program.next_stop();
+    QCOMPARE(stop.op, std::string("g(x0: float64 ())"));
+    QCOMPARE(stop.state, protocol::RecordState::pending);
+    QCOMPARE(program.gate().status().reason, std::string("breakpoint 1: line 2"));
+    QVERIFY(!program.gate().status().stopped_after);
+    QCOMPARE(program.step().op, std::string("add"));  // over the call
+    QCOMPARE(program.gate().status().stepped_call, std::string("g ran, 2 ops"));
+    QCOMPARE(program.step(GateCommand::run).op, std::string());
+    QCOMPARE(program.recorder.breakpoints().hits().at(0).hits, std::uint64_t{1});
+  }
+
+  void lines_of_the_called_function_stop_for_themselves() {
+    const auto f = caller_of_g();
+    SteppedProgram program([&] { call(f, 0.5); });
+    set_line_breakpoints(program, {2, 12, 3});
+    QCOMPARE(stops_of(program), std::string("g exp add "));
+  }
+
+  void a_line_with_a_call_and_ops_stops_once_in_each_pass() {
+    const auto g = squashed();
+    const auto f = function_of("f", [g](Inputs x) {
+      at_line(7);
+      return loop(
+          x.first(1),
+          [](Inputs v) {
+            return testing::called("less", {v[0], scalar_of(3)});
+          },
+          [g](Inputs v) {
+            at_line(8);
+            const Tensor once = g->call(v)[0];
+            const Tensor twice = g->call(Tensors{once})[0];
+            Tensors next{ops::add(v[0], ops::multiply(twice, scalar_of(2)))};
+            at_line(7);
+            return next;
+          });
+    });
+    SteppedProgram program([&] { call(f, 0.5); });  // 0.5, about 2.5, about 4.4
+    set_line_breakpoints(program, {8});
+    QCOMPARE(stops_of(program), std::string("g g "));
+  }
+
+  void a_line_with_a_call_that_is_all_of_a_loop_stops_in_each_iteration() {
+    const auto g = squashed();
+    const auto f = function_of("f", [g](Inputs x) {
+      at_line(7);
+      const Tensor goes_on = testing::called("less", {x[0], scalar_of(3)});
+      return Tensors{loop(
+          std::array{x[0], goes_on}, [](Inputs v) { return v[1]; },
+          [g](Inputs v) {
+            at_line(8);
+            const Tensor next = ops::add(v[0], ops::multiply(g->call(v.first(1))[0], scalar_of(2)));
+            return Tensors{next, testing::called("less", {next, scalar_of(3)})};
+          })[0]};
+    });
+    SteppedProgram program([&] { call(f, 0.5); });  // 0.5, about 2.4, about 4.4
+    set_line_breakpoints(program, {8});
+    QCOMPARE(stops_of(program), std::string("g g "));
+  }
+
+  void a_condition_on_ops_waits_for_the_ops_of_the_line() {
+    const auto g = squashed();
+    const auto f = function_of("f", [g](Inputs x) {
+      at_line(2);
+      return Tensors{ops::add(x[0], ops::multiply(g->call(x)[0], scalar_of(2)))};
+    });
+    SteppedProgram program([&] { call(f, 0.5); });
+    set_line_breakpoints(program, {2}, "op:add");
+    QCOMPARE(stops_of(program), std::string("add "));
+  }
+
+  void a_condition_that_is_entered_before_a_call_applies_to_the_rest_of_its_line() {
+    const auto g = squashed();
+    const auto f = function_of("f", [g](Inputs x) {
+      at_line(2);
+      return Tensors{ops::add(x[0], ops::multiply(g->call(x)[0], scalar_of(2)))};
+    });
+    SteppedProgram program([&] { call(f, 0.5); });
+    set_line_breakpoints(program, {2});
+    program.start();
+    QCOMPARE(program.next_stop().op, std::string("g(x0: float64 ())"));
+    set_line_breakpoints(program, {2}, "op:multiply");
+    QCOMPARE(program.step(GateCommand::run).op, std::string("multiply"));
+    set_line_breakpoints(program, {2});
+    QCOMPARE(program.step(GateCommand::run).op, std::string());
+  }
+
+  void a_call_by_a_program_without_lines_stops_once() {
+    const auto f = caller_of_g();
+    SteppedProgram program([&] {
+      call(f, 0.5);
+      ops::exp(scalar_of(1));  // on the same line
+    });
+    set_line_breakpoints(program, {20});
+    QCOMPARE(stops_of(program), std::string("f "));
+  }
+
+  void a_call_by_a_line_that_the_host_reports_is_left_to_that_report() {
+    const auto f = caller_of_g();
+    SteppedProgram program([&] {
+      set_lines_are_told(true);
+      call(f, 0.5);
+    });
+    set_line_breakpoints(program, {20, 2});
+    QCOMPARE(stops_of(program), std::string("g "));
   }
 
   // ---- elsewhere

@@ -110,6 +110,34 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.next().op, std::string());
   }
 
+  void a_condition_entered_in_the_middle_of_a_line_applies_to_the_rest_of_it() {
+    BreakpointSession session({in_line(3)}, [] {
+      for (int i = 0; i < 2; ++i) {
+        at_line(3, 1);
+        add(scalar(1), scalar(2));
+        at_line(3, 2);
+        multiply(scalar(1), scalar(2));
+        at_line(3, 3);
+        exponential(scalar(1));
+        at_line(3, 4);
+        add(scalar(1), scalar(2));
+      }
+    });
+    const auto change = [&](const std::string& condition) {
+      Breakpoint line = in_line(3, condition);
+      line.id = 1;
+      session.recorder.breakpoints().set({{line}});
+    };
+    QCOMPARE(session.stop().op, std::string("add"));
+    change("op:test_exp");
+    QCOMPARE(session.next().op, std::string("test_exp"));
+    change("");  // the line has had its stop
+    const BreakpointSession::Stop next_pass = session.next();
+    QCOMPARE(next_pass.op, std::string("add"));
+    QCOMPARE(next_pass.record.number, std::uint64_t{5});
+    QCOMPARE(session.next().op, std::string());
+  }
+
   void ops_go_by_their_names_and_patterns() {
     BreakpointSession session({of_kind(BreakpointKind::op, "test_*"), of_kind(BreakpointKind::op, "ad")}, [] {
       at_line(1);

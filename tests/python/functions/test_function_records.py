@@ -94,10 +94,11 @@ class Records(CellThread):
         of = {by_number[vjp["forward"]]["op"]: by_number[vjp["forward"]]["line"] for vjp in vjps}
         self.assertEqual({key: of.get(key) for key in ("tanh", "square", "exp")}, {"tanh": 9, "square": 15, "exp": 4})
 
-    def test_line_breakpoints_stop_in_branches_and_iterations(self):
+    def lines_of_stops(self, lines):
+        """Where a call of f stops, with breakpoints on these lines."""
         self.begin(PROGRAM + "x = tf.ones([3])\ny = f(x)\n")
-        lines = [9, 11, 13, 15]
-        self.assertEqual(debug.set_breakpoints([dict(kind="line", cell="cell-1", line=line) for line in lines]), [None] * 4)
+        problems = debug.set_breakpoints([dict(kind="line", cell="cell-1", line=line) for line in lines])
+        self.assertEqual(problems, [None] * len(lines))
         self.thread.start()
         self.stop, seen = 0, []
         while True:
@@ -110,8 +111,15 @@ class Records(CellThread):
             debug.gate("run")
         self.stop = 0
         self.assertEqual(self.failed, [])
-        self.assertEqual(seen, [9, 13, 13, 15])
+        return seen
+
+    def test_line_breakpoints_stop_in_branches_and_iterations(self):
+        self.assertEqual(self.lines_of_stops([9, 11, 13, 15]), [9, 13, 13, 15])
         self.assertEqual(debug.breakpoint_hits(), [1, 0, 2, 1])
+
+    def test_a_line_that_only_calls_a_function_stops_before_the_call(self):
+        self.assertEqual(self.lines_of_stops([16, 4]), [16, 4])
+        self.assertEqual(debug.breakpoint_hits(), [1, 1])
 
     def test_a_condition_stops_where_it_holds_in_a_loop(self):
         self.begin(PROGRAM + "x = tf.ones([3])\ny = f(x)\n")
