@@ -43,7 +43,7 @@ void FunctionsModel::clear() {
   rows_.clear();
   comingRows_.clear();
   stages_.clear();
-  known_ = runEagerly_ = false;
+  known_ = runEagerly_ = withheld_ = false;
   total_ = trace_ = rowsOf_ = rowsTotal_ = 0;
   problem_.clear();
   graphProblem_.clear();
@@ -167,14 +167,14 @@ void FunctionsModel::askForGraph() {
   if (rowsOf_ == trace_ && rowsOfStage_ == stage_) {
     session_->drop(graphChannel);
     comingRows_.clear();
+    setWithheld(false);
     emit noteChanged();
     return;
   }
   comingRows_.clear();
   rowsTotal_ = 0;
-  if (!session_->live())
-    graphProblem_ = QStringLiteral("The session has ended: this graph was not fetched before.");
-  if (session_->live()) askForRows(0);
+  if (!session_->live()) return failed({"", "ended"});
+  askForRows(0);
   emit noteChanged();
 }
 
@@ -196,6 +196,7 @@ void FunctionsModel::askForRows(std::uint32_t first) {
         stages_ = answer.stages;
         rowsOf_ = trace_;
         rowsOfStage_ = stage_;
+        withheld_ = false;
         emit graphChanged();
         emit noteChanged();
       },
@@ -207,7 +208,25 @@ void FunctionsModel::failed(const protocol::Failure& failure) {
   graphProblem_ = failure.code == "ended"
                       ? QStringLiteral("The session has ended: this graph was not fetched before.")
                       : QString::fromStdString(failure.reason);
+  setWithheld(true);
   emit noteChanged();
+}
+
+void FunctionsModel::setWithheld(bool withheld) {
+  if (!withheld_ && !withheld) return;
+  withheld_ = withheld;
+  emit graphChanged();  // also from one withheld graph to another: the stages may be those of the trace
+}
+
+const std::vector<protocol::GraphRow>& FunctionsModel::rows() const {
+  static const std::vector<protocol::GraphRow> none;
+  return withheld_ ? none : rows_;
+}
+
+// A stage that could not be fetched leaves the trace's other stages to be chosen.
+const std::vector<protocol::GraphStage>& FunctionsModel::stages() const {
+  static const std::vector<protocol::GraphStage> none;
+  return withheld_ && rowsOf_ != trace_ ? none : stages_;
 }
 
 QString FunctionsModel::listNote() const {

@@ -289,6 +289,14 @@ class TestGraphPanel : public QObject, SampleWindow {
     functions()->setCurrentItem(function()->child(0));
     QTRY_COMPARE(graph()->graphNote()->text(),
                  QString("The session has ended: this graph was not fetched before."));
+    QCOMPARE(tree()->rowCount(), 0);
+    QCOMPARE(graph()->stages()->count(), 0);
+    // The one that was shown is still here.
+    functions()->setCurrentItem(function()->child(1));
+    QTRY_COMPARE(text(), before);
+    QVERIFY(graph()->stages()->count() > 0);
+    functions()->setCurrentItem(function()->child(0));
+    QTRY_COMPARE(tree()->rowCount(), 0);
     screenshot(window_.get(), "graph-killed");
   }
 
