@@ -25,6 +25,7 @@ FunctionsModel::FunctionsModel(Session* session, QObject* parent) : QObject(pare
   connect(session, &Session::statusChanged, this, [this] {
     stale_ = true;
     refreshSoon();
+    if (session_->status().trace_file) emit noteChanged();  // it is not asked, so no answer tells
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live) {  // what was under way was lost
@@ -60,7 +61,9 @@ void FunctionsModel::setShown(bool shown) {
   if (shown) {
     stale_ = true;
     refresh();
-    return askForGraph();
+    askForGraph();
+    emit noteChanged();
+    return;
   }
   soon_.stop();
   for (const QString& channel : {functionsChannel, graphChannel}) session_->drop(channel);
