@@ -250,8 +250,10 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(reasonText(traceOf(1, {{shape, "x", "a"}, {number, "k", "b"}})), QString("a; b"));
     protocol::FunctionTrace trace = traceOf(1, {});
     trace.inlined = 2;
-    QCOMPARE(callsText(trace), QString("ran 1 time, part of 2 other graphs"));
-    trace.calls = trace.inlined = 0;
+    QCOMPARE(callsText(trace), QString("ran 1 time, also inlined"));
+    trace.calls = 0;
+    QCOMPARE(callsText(trace), QString("only inlined"));
+    trace.inlined = 0;
     QCOMPARE(callsText(trace), QString("never ran"));
     QCOMPARE(nodesText(trace), QString("3 nodes, 5 as traced"));
     QCOMPARE(stageText({"dead code", 3, 0, 1, 2}, false), QString("After dead code: 1 merged, 2 removed"));

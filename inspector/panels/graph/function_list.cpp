@@ -83,9 +83,11 @@ void FunctionList::addTraces(QTreeWidgetItem* above, const protocol::GraphFuncti
     if (trace.after)
       made += (made.isEmpty() ? QStringLiteral("after op %1") : QStringLiteral(", after op %1"))
                   .arg(countText(*trace.after));
+    const QString inlined =
+        trace.inlined ? QStringLiteral(" (part of the graphs of functions that call it)") : QString();
     const QString tip =
         QStringLiteral("%1\n%2\n%3; %4\nEnter or a double click goes to the line that called it.")
-            .arg(signature, reason, callsText(trace), nodesText(trace));
+            .arg(signature, reason, callsText(trace) + inlined, nodesText(trace));
     set(item, Signature, signature, tip);
     set(item, Reason, reason, tip);
     set(item, Calls, callsText(trace), tip);
