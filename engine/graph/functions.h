@@ -20,7 +20,7 @@ struct TracedGraph {
   const Graph traced;
   const std::vector<NamedPassed> passes;
   std::atomic<std::uint64_t> calls{0};    ///< that ran it
-  std::atomic<std::uint64_t> inlined{0};  ///< how often it became part of another graph
+  std::atomic<std::uint64_t> inlined{0};  ///< how often it became part of another graph, kept or not
 
   /// 0: as it was traced; n: after the nth pass.
   const Graph& stage(std::size_t number) const {

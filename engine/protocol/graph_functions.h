@@ -36,8 +36,10 @@ struct FunctionTrace {
   std::uint64_t id = 0;   ///< by which GetGraph names it
   std::string signature;  ///< as the program would write it: "step(x: float32 (3,), k=2)"
   std::vector<TraceReason> reasons;
-  std::uint64_t calls = 0;    ///< that ran it
-  std::uint64_t inlined = 0;  ///< how often it became part of another function's graph
+  std::uint64_t calls = 0;  ///< that ran it
+  /// How often it became part of another function's graph, also of one that was traced anew: a loop's body
+  /// may be traced twice. No count of graphs.
+  std::uint64_t inlined = 0;
   /// Nodes without arguments, with those of branches and loops: of the graph that runs, and as it was traced.
   std::uint64_t nodes = 0, traced_nodes = 0;
   std::optional<std::uint64_t> after;  ///< the newest record when it was made; absent: there was none

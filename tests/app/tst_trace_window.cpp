@@ -20,6 +20,7 @@
 #include "app/shell/window/start_page.h"
 #include "inspector/panels/compare/compare_bar.h"
 #include "inspector/panels/compare/compare_view.h"
+#include "inspector/panels/graph/graph_view.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/ui/row_table.h"
 #include "tests/app/window_fixture.h"
@@ -129,6 +130,12 @@ class TestTraceWindow : public QObject {
     window->openNotebook(path);
     nothingMayHappenFor(200);
     QCOMPARE(traceWindows().size(), 1);
+    // Graph says that there is none, and does not wait for one.
+    QTest::keyClick(window, Qt::Key_9, Qt::AltModifier);
+    const auto graph = [&] { return window->findChild<inspector::GraphView*>(); };
+    QTRY_VERIFY(graph() && graph()->isVisible());
+    QTRY_VERIFY2(graph()->emptyText()->text().startsWith("A trace file has the ops that ran, and no graphs"),
+                 qPrintable(graph()->emptyText()->text()));
     QPointer<MainWindow> closing = window;
     QVERIFY(window->close());
     QTRY_VERIFY(!closing);

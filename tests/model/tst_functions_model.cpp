@@ -169,7 +169,13 @@ class TestFunctionsModel : public QObject {
     model_->choose(2);
     answer<protocol::GetGraph>(pageOf(2, 7, 3, 1500));
     QVERIFY(model_->graphNote().contains("malformed"));
+    QVERIFY(model_->rows().empty() && model_->stages().empty());
+    // The one that is here is shown again, and asked for no more.
+    const std::size_t before = asked<protocol::GetGraph>();
+    model_->choose(1);
     QCOMPARE(model_->rows().size(), std::size_t{3});
+    QCOMPARE(model_->graphNote(), QString());
+    QCOMPARE(asked<protocol::GetGraph>(), before);
   }
 
   void theNewestTraceOfTheSameFunctionTakesThePlaceOfOneThatHasGone() {
@@ -186,6 +192,7 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(model_->trace(), 5u);
     answer<protocol::GetGraph>(protocol::Failure{"Trace 5 is not there any longer.", "gone"});
     QCOMPARE(model_->graphNote(), QString("Trace 5 is not there any longer."));
+    QVERIFY(model_->rows().empty() && model_->stages().empty());
   }
 
   void aSessionThatEndedIsShownAsOfThen() {
@@ -197,20 +204,37 @@ class TestFunctionsModel : public QObject {
     QTRY_VERIFY(!session_.live());
     QCOMPARE(model_->listNote(), QString("The session has ended; this is as of then."));
     QCOMPARE(model_->rows().size(), std::size_t{3});
+    QSignalSpy changes(model_.get(), &FunctionsModel::graphChanged);
     model_->choose(1);
     QCOMPARE(model_->graphNote(), QString("The session has ended: this graph was not fetched before."));
+    QVERIFY(model_->rows().empty() && model_->stages().empty());
+    QCOMPARE(changes.count(), 1);
     model_->choose(2);
     QCOMPARE(model_->graphNote(), QString());
+    QCOMPARE(model_->rows().size(), std::size_t{3});
+    QCOMPARE(changes.count(), 2);
+    // Another stage of it was not fetched: the list of stages leads back.
+    model_->setStage(1);
+    QCOMPARE(model_->graphNote(), QString("The session has ended: this graph was not fetched before."));
+    QVERIFY(model_->rows().empty());
+    QCOMPARE(model_->stages().size(), std::size_t{1});
+    model_->setStage(0);
+    QCOMPARE(model_->rows().size(), std::size_t{3});
   }
 
   void aTraceFileIsNotAsked() {
+    const QString words = "A trace file has the ops that ran, and no graphs of functions";
+    QString shown;  // by a view
+    connect(model_.get(), &FunctionsModel::noteChanged, this, [&] { shown = model_->emptyText(); });
     source_.status.trace_file = "/tmp/x.tapetrace";
     source_.sendStatus();
     QTRY_VERIFY(session_.status().trace_file);
+    QVERIFY2(shown.startsWith(words), qPrintable(shown));
+    shown.clear();
     model_->setShown(true);
+    QVERIFY2(shown.startsWith(words), qPrintable(shown));
     QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{0});
-    QVERIFY2(model_->emptyText().startsWith("A trace file has the ops that ran, and no graphs of functions"),
-             qPrintable(model_->emptyText()));
+    disconnect(model_.get(), &FunctionsModel::noteChanged, this, nullptr);
   }
 
   void adviceFollowsTheCauseOfMostTraces() {
@@ -226,8 +250,10 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(reasonText(traceOf(1, {{shape, "x", "a"}, {number, "k", "b"}})), QString("a; b"));
     protocol::FunctionTrace trace = traceOf(1, {});
     trace.inlined = 2;
-    QCOMPARE(callsText(trace), QString("ran 1 time, part of 2 other graphs"));
-    trace.calls = trace.inlined = 0;
+    QCOMPARE(callsText(trace), QString("ran 1 time, also inlined"));
+    trace.calls = 0;
+    QCOMPARE(callsText(trace), QString("only inlined"));
+    trace.inlined = 0;
     QCOMPARE(callsText(trace), QString("never ran"));
     QCOMPARE(nodesText(trace), QString("3 nodes, 5 as traced"));
     QCOMPARE(stageText({"dead code", 3, 0, 1, 2}, false), QString("After dead code: 1 merged, 2 removed"));

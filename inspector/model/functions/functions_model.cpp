@@ -25,6 +25,7 @@ FunctionsModel::FunctionsModel(Session* session, QObject* parent) : QObject(pare
   connect(session, &Session::statusChanged, this, [this] {
     stale_ = true;
     refreshSoon();
+    if (session_->status().trace_file) emit noteChanged();  // it is not asked, so no answer tells
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live) {  // what was under way was lost
@@ -43,7 +44,7 @@ void FunctionsModel::clear() {
   rows_.clear();
   comingRows_.clear();
   stages_.clear();
-  known_ = runEagerly_ = false;
+  known_ = runEagerly_ = withheld_ = false;
   total_ = trace_ = rowsOf_ = rowsTotal_ = 0;
   problem_.clear();
   graphProblem_.clear();
@@ -60,7 +61,9 @@ void FunctionsModel::setShown(bool shown) {
   if (shown) {
     stale_ = true;
     refresh();
-    return askForGraph();
+    askForGraph();
+    emit noteChanged();
+    return;
   }
   soon_.stop();
   for (const QString& channel : {functionsChannel, graphChannel}) session_->drop(channel);
@@ -167,14 +170,14 @@ void FunctionsModel::askForGraph() {
   if (rowsOf_ == trace_ && rowsOfStage_ == stage_) {
     session_->drop(graphChannel);
     comingRows_.clear();
+    setWithheld(false);
     emit noteChanged();
     return;
   }
   comingRows_.clear();
   rowsTotal_ = 0;
-  if (!session_->live())
-    graphProblem_ = QStringLiteral("The session has ended: this graph was not fetched before.");
-  if (session_->live()) askForRows(0);
+  if (!session_->live()) return failed({"", "ended"});
+  askForRows(0);
   emit noteChanged();
 }
 
@@ -196,6 +199,7 @@ void FunctionsModel::askForRows(std::uint32_t first) {
         stages_ = answer.stages;
         rowsOf_ = trace_;
         rowsOfStage_ = stage_;
+        withheld_ = false;
         emit graphChanged();
         emit noteChanged();
       },
@@ -207,7 +211,25 @@ void FunctionsModel::failed(const protocol::Failure& failure) {
   graphProblem_ = failure.code == "ended"
                       ? QStringLiteral("The session has ended: this graph was not fetched before.")
                       : QString::fromStdString(failure.reason);
+  setWithheld(true);
   emit noteChanged();
+}
+
+void FunctionsModel::setWithheld(bool withheld) {
+  if (!withheld_ && !withheld) return;
+  withheld_ = withheld;
+  emit graphChanged();  // also from one withheld graph to another: the stages may be those of the trace
+}
+
+const std::vector<protocol::GraphRow>& FunctionsModel::rows() const {
+  static const std::vector<protocol::GraphRow> none;
+  return withheld_ ? none : rows_;
+}
+
+// A stage that could not be fetched leaves the trace's other stages to be chosen.
+const std::vector<protocol::GraphStage>& FunctionsModel::stages() const {
+  static const std::vector<protocol::GraphStage> none;
+  return withheld_ && rowsOf_ != trace_ ? none : stages_;
 }
 
 QString FunctionsModel::listNote() const {

@@ -27,9 +27,11 @@ class FunctionsModel : public QObject {
 
   quint64 trace() const { return trace_; }  ///< that was chosen; 0: none
   int stage() const { return stage_; }      ///< 0: as traced; n: after the nth pass
-  /// Of trace() and stage(), or, while those are fetched, of what was shown before.
-  const std::vector<protocol::GraphRow>& rows() const { return rows_; }
-  const std::vector<protocol::GraphStage>& stages() const { return stages_; }
+  /// Of trace() and stage(), or, while those are fetched, of what was shown before. Empty where they cannot
+  /// be fetched.
+  const std::vector<protocol::GraphRow>& rows() const;
+  /// Of trace(), as rows().
+  const std::vector<protocol::GraphStage>& stages() const;
   const protocol::FunctionTrace* chosenTrace() const;  ///< nullptr: none is, or it has gone
   const protocol::GraphFunctionInfo* chosenFunction() const;
 
@@ -60,6 +62,7 @@ class FunctionsModel : public QObject {
   void askForGraph();
   void askForRows(std::uint32_t first);
   void failed(const protocol::Failure& failure);
+  void setWithheld(bool withheld);
 
   Session* session_;
   QTimer soon_;
@@ -72,6 +75,7 @@ class FunctionsModel : public QObject {
   std::vector<protocol::GraphRow> rows_, comingRows_;
   std::vector<protocol::GraphStage> stages_;
   quint64 rowsTotal_ = 0;
+  bool withheld_ = false;  ///< rows_ are of another graph than the one that could not be fetched
   QString problem_, graphProblem_;
 };
 

@@ -46,11 +46,9 @@ QString reasonText(const protocol::FunctionTrace& trace) {
 }
 
 QString callsText(const protocol::FunctionTrace& trace) {
-  QStringList parts;
-  if (trace.calls) parts << QStringLiteral("ran %1").arg(counted(trace.calls, "time", "times"));
-  if (trace.inlined)
-    parts << QStringLiteral("part of %1").arg(counted(trace.inlined, "other graph", "other graphs"));
-  return parts.isEmpty() ? QStringLiteral("never ran") : parts.join(QStringLiteral(", "));
+  if (!trace.calls) return trace.inlined ? QStringLiteral("only inlined") : QStringLiteral("never ran");
+  const QString ran = QStringLiteral("ran %1").arg(counted(trace.calls, "time", "times"));
+  return trace.inlined ? QStringLiteral("%1, also inlined").arg(ran) : ran;
 }
 
 QString nodesText(const protocol::FunctionTrace& trace) {

@@ -12,7 +12,7 @@ constexpr quint64 many_traces = 5;
 
 /// "first call"; "argument x: shape (3,) became (4,); argument k: 2 became 3 (…)"
 QString reasonText(const protocol::FunctionTrace& trace);
-/// "ran 12 times", "part of 2 other graphs", "never ran"
+/// "ran 12 times, also inlined", "only inlined", "never ran"
 QString callsText(const protocol::FunctionTrace& trace);
 /// "7 nodes, 12 as traced"
 QString nodesText(const protocol::FunctionTrace& trace);

@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QScrollBar>
 #include <QSet>
+#include <QStyledItemDelegate>
 #include <algorithm>
 
 #include "inspector/model/format.h"
@@ -15,6 +16,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
+constexpr int text_margins = 14;         ///< left and right of an item's text, in pixels
 constexpr std::size_t most_rows = 2000;  ///< of traces: made anew with each change
 
 enum FunctionRole { traceRole = Qt::UserRole, functionRole, cellRole, lineRole };
@@ -23,6 +25,18 @@ void setLine(QTreeWidgetItem* item, const std::string& cell, const std::string& 
   item->setData(0, cellRole, QString::fromStdString(cell.empty() ? file : cell));
   item->setData(0, lineRole, static_cast<int>(line));
 }
+
+/// Of a signature that is too long the last arguments show as well as the first.
+class SignatureDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    if (index.data(traceRole).isValid()) option->textElideMode = Qt::ElideMiddle;
+  }
+};
 
 }  // namespace
 
@@ -39,7 +53,11 @@ FunctionList::FunctionList(FunctionsModel* model, PlaceText placeText, QWidget* 
   setTextElideMode(Qt::ElideRight);
   setFrameShape(QFrame::NoFrame);
   header()->setStretchLastSection(true);
-  followFont(this, [this] { fit(); });
+  setItemDelegateForColumn(Signature, new SignatureDelegate(this));
+  followFont(this, [this] {
+    measure();
+    fit();
+  });
   connect(model, &FunctionsModel::functionsChanged, this, &FunctionList::fill);
   connect(this, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
     if (filling_ || !item) return;
@@ -83,9 +101,11 @@ void FunctionList::addTraces(QTreeWidgetItem* above, const protocol::GraphFuncti
     if (trace.after)
       made += (made.isEmpty() ? QStringLiteral("after op %1") : QStringLiteral(", after op %1"))
                   .arg(countText(*trace.after));
+    const QString inlined =
+        trace.inlined ? QStringLiteral(" (part of the graphs of functions that call it)") : QString();
     const QString tip =
         QStringLiteral("%1\n%2\n%3; %4\nEnter or a double click goes to the line that called it.")
-            .arg(signature, reason, callsText(trace), nodesText(trace));
+            .arg(signature, reason, callsText(trace) + inlined, nodesText(trace));
     set(item, Signature, signature, tip);
     set(item, Reason, reason, tip);
     set(item, Calls, callsText(trace), tip);
@@ -129,6 +149,7 @@ void FunctionList::fill() {
     if ((*at)->data(0, traceRole).toULongLong() == model_->trace() && model_->trace()) setCurrentItem(*at);
   verticalScrollBar()->setValue(scroll);
   filling_ = false;
+  measure();
 }
 
 void FunctionList::resizeEvent(QResizeEvent* event) {
@@ -136,16 +157,45 @@ void FunctionList::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
+int FunctionList::contentWidth(int column) {
+  constexpr int most_measured = 300;
+  int widest = header()->sectionSizeHint(column), measured = 0;
+  for (QTreeWidgetItemIterator at(this); *at && measured < most_measured; ++at) {
+    if ((*at)->isFirstColumnSpanned()) continue;
+    const int indent = column == Signature ? indentation() * ((*at)->parent() ? 2 : 1) : 0;
+    const QFontMetrics metrics((*at)->parent() || column != Signature ? font() : (*at)->font(column));
+    widest = std::max(widest, indent + metrics.horizontalAdvance((*at)->text(column)) + text_margins);
+    ++measured;
+  }
+  return widest;
+}
+
+void FunctionList::measure() {
+  const auto before = wanted_;
+  for (int column = 0; column < ColumnCount; ++column)
+    wanted_[static_cast<std::size_t>(column)] = contentWidth(column);
+  if (wanted_ != before) fit();
+}
+
+// Calls and Nodes are as wide as their texts, so is Traced at while there is room: its line comes first. The
+// signature and the reason, which distinguish traces, have the rest.
 void FunctionList::fit() {
-  const QFontMetrics metrics = fontMetrics();
-  const auto wide = [&](const char* text) { return metrics.horizontalAdvance(QLatin1String(text)) + 14; };
-  const int calls = wide("ran 10,000 times"), nodes = wide("999 nodes, 999 as traced");
-  const int place = wide("cell [8] line 88, after op 888");
-  const int each = std::max(wide("step(x: float32 (3,))"), (width() - calls - nodes - place) / 2);
-  header()->resizeSection(Signature, each);
-  header()->resizeSection(Reason, each);
-  header()->resizeSection(Calls, calls);
-  header()->resizeSection(Nodes, nodes);
+  const auto wide = [this](const char* text) {
+    return fontMetrics().horizontalAdvance(QLatin1String(text)) + text_margins;
+  };
+  const int room = viewport()->width() - wanted_[Calls] - wanted_[Nodes];
+  const int line = std::min(wanted_[Made], wide("cell [88] line 888"));
+  const int made = std::clamp(room - wanted_[Signature] - wanted_[Reason], line, wanted_[Made]);
+  const int least = wide("step(x: float32 (3,))"), rest = std::max(room - made, 2 * least);
+  int signature = rest / 2;
+  if (wanted_[Reason] < rest - signature)
+    signature = std::max(signature, std::min(wanted_[Signature], rest - std::max(least, wanted_[Reason])));
+  else if (wanted_[Signature] < signature)
+    signature = std::max(least, wanted_[Signature]);
+  header()->resizeSection(Signature, signature);
+  header()->resizeSection(Reason, rest - signature);
+  header()->resizeSection(Calls, wanted_[Calls]);
+  header()->resizeSection(Nodes, wanted_[Nodes]);
 }
 
 }  // namespace tapedeck::inspector

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QTreeWidget>
+#include <array>
 #include <functional>
 
 #include "inspector/model/functions/functions_model.h"
@@ -37,11 +38,15 @@ class FunctionList : public QTreeWidget {
  private:
   void addTraces(QTreeWidgetItem* above, const protocol::GraphFunctionInfo& function);
   void set(QTreeWidgetItem* item, int column, const QString& text, const QString& tip);
+  /// What its header and its texts take; the texts of the first rows where there are many.
+  int contentWidth(int column);
+  void measure();
   void fit();
 
   FunctionsModel* model_;
   PlaceText placeText_;
   bool filling_ = false;
+  std::array<int, ColumnCount> wanted_{};  ///< the columns' contentWidth()
 };
 
 }  // namespace tapedeck::inspector

@@ -190,6 +190,10 @@ void GraphView::Private::connectAll() {
     filter->selectAll();
   });
   QObject::connect(copy, &QAction::triggered, view, [this] {
+    if (model->rows().empty()) {
+      emit view->done(QStringLiteral("There is no graph to copy"));
+      return;
+    }
     const auto* trace = model->chosenTrace();
     QGuiApplication::clipboard()->setText(
         graphAsText(model->rows(), trace ? QString::fromStdString(trace->signature) : QString()));

@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QMouseEvent>
 #include <algorithm>
+#include <utility>
 
 #include "inspector/model/functions/graph_text.h"
 #include "inspector/ui/follow_font.h"
@@ -41,17 +42,31 @@ NodeOutline::NodeOutline(GraphTree* tree, QWidget* parent) : QTreeView(parent), 
   setMouseTracking(true);
   header()->setStretchLastSection(true);
   followFont(this, [this] { fit(); });
+  connect(tree, &QAbstractItemModel::modelReset, this, [this] {
+    if (const int deepest = deepestShown(); std::exchange(deepest_, deepest) != deepest) fit();
+  });
+}
+
+/// Down to where names still have room.
+int NodeOutline::deepestShown() const {
+  constexpr int least = 2, most = 6;
+  int deepest = least;
+  for (const protocol::GraphRow& row : tree_->rows())
+    deepest = std::max(deepest, static_cast<int>(std::min<std::uint32_t>(row.depth, most)));
+  return deepest;
 }
 
 void NodeOutline::fit() {
   const int letter = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int letters[] = {13, 15, 15, 20, 20, 15, 22};
-  int rest = viewport()->width();
+  const int letters[] = {14, 15, 15, 16, 18, 15, 22};
+  const int indent = deepest_ * indentation();  // of the nodes' names
+  int rest = viewport()->width() - indent;
   for (const int one : letters) rest -= one * letter;
   for (int column = 0; column < GraphTree::ColumnCount; ++column) {
     const bool grows =
         column == GraphTree::Inputs || column == GraphTree::Attributes || column == GraphTree::Result;
-    header()->resizeSection(column, letters[column] * letter + (grows ? std::max(0, rest / 4) : 0));
+    header()->resizeSection(column, letters[column] * letter + (column == GraphTree::Node ? indent : 0) +
+                                        (grows ? std::max(0, rest / 4) : 0));
   }
 }
 

@@ -42,12 +42,14 @@ class NodeOutline : public QTreeView {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  int deepestShown() const;
   void fit();
   QRect textRect(const QModelIndex& index) const;
 
   GraphTree* tree_;
   QPersistentModelIndex came_, from_;  ///< the input that I went to last, and from where
   int input_ = 0;
+  int deepest_ = 2;  ///< that the column Node has room for
 };
 
 }  // namespace tapedeck::inspector

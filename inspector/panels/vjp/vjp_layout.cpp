@@ -58,8 +58,10 @@ class Builder {
   VjpLayout build() {
     if (!model_.problem().isEmpty()) paragraph(model_.problem(), SheetTone::faint);
     sums();
-    // Of a sum whose gradient is not known the VJP before it may have given no part.
-    if (parts_.forward && (!parts_.sum || parts_.sum->target)) {
+    if (forward_.kind == protocol::RecordKind::call) {
+      call();
+    } else if (parts_.forward && (!parts_.sum || parts_.sum->target)) {
+      // Of a sum whose gradient is not known the VJP before it may have given no part.
       if (parts_.sum) heading(QStringLiteral("VJP of %1, which gave the last part").arg(text(forward_.op)));
       formula();
       into();
@@ -146,6 +148,13 @@ class Builder {
     formula.rect = QRectF(margin, y_, width, line());
     layout_.formulas.push_back(std::move(formula));
     return margin + std::max(width, 1.6 * metrics_.height()) + 6;
+  }
+
+  void call() {
+    paragraph(QStringLiteral("This is %1 of a graph function and has no VJP of its own: the ops inside have "
+                             "theirs. Move the cursor to one of them.")
+                  .arg(isCall(forward_) ? QStringLiteral("a call") : QStringLiteral("a part of a call")),
+              SheetTone::plain);
   }
 
   void formula() {

@@ -134,8 +134,12 @@ QString VjpView::headerText() const {
   if (parts.sum) return QStringLiteral("%1 · op %2").arg(sumTitle(*parts.sum), countText(parts.sum->record));
   if (!parts.forward) return QStringLiteral("No VJP here");
   const QString op = QString::fromStdString(parts.forward->op);
-  QStringList words{parts.vjp && parts.vjp->custom_gradient ? QStringLiteral("Custom gradient of %1").arg(op)
-                                                            : QStringLiteral("VJP of %1").arg(op)};
+  const bool custom = parts.vjp && parts.vjp->custom_gradient;
+  const bool call = parts.forward->kind == protocol::RecordKind::call;
+  QStringList words{(call     ? QStringLiteral("No VJP of its own: %1")
+                     : custom ? QStringLiteral("Custom gradient of %1")
+                              : QStringLiteral("VJP of %1"))
+                        .arg(op)};
   words << QStringLiteral("op %1").arg(countText(parts.forward->number));
   if (const QString place = placeText(); !place.isEmpty()) words << place;
   return words.join(QStringLiteral(" · "));

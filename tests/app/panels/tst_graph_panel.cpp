@@ -2,6 +2,7 @@
 // they were made, its graph before and after each pass, and what leads to its lines.
 #include <QClipboard>
 #include <QComboBox>
+#include <QHeaderView>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <csignal>
@@ -148,6 +149,28 @@ class TestGraphPanel : public QObject, SampleWindow {
     QTRY_COMPARE(window_->notebook()->currentLine(), line(functionLine));
   }
 
+  void theColumnsHaveRoomForWhatDistinguishesTraces() {
+    run({settle_cell});
+    showFunctions(1);
+    using List = inspector::FunctionList;
+    const auto textWidth = [&](int column) {
+      return functions()->fontMetrics().horizontalAdvance(function()->child(0)->text(column));
+    };
+    for (const int column : {List::Calls, List::Nodes}) {
+      QVERIFY(functions()->columnWidth(column) >= textWidth(column) + 8);
+      QVERIFY(functions()->columnWidth(column) <=
+              std::max(textWidth(column) + 30, functions()->header()->sectionSizeHint(column)));
+    }
+    const int others = functions()->columnWidth(List::Calls) + functions()->columnWidth(List::Nodes) +
+                       functions()->columnWidth(List::Made);
+    const int both = functions()->columnWidth(List::Signature) + functions()->columnWidth(List::Reason);
+    QVERIFY2(both * 10 >= others * 9, qPrintable(QString("%1 and %2").arg(both).arg(others)));
+    // A name in a loop's body, behind its indentation.
+    const QModelIndex body = nodeOf("multiply");
+    nodes()->scrollTo(body);
+    QVERIFY(nodes()->visualRect(body).width() >= nodes()->fontMetrics().horizontalAdvance("captured0") + 8);
+  }
+
   void nodesLeadToTheirLinesAndInputs() {
     run({settle_cell});
     showFunctions(1);
@@ -289,6 +312,14 @@ class TestGraphPanel : public QObject, SampleWindow {
     functions()->setCurrentItem(function()->child(0));
     QTRY_COMPARE(graph()->graphNote()->text(),
                  QString("The session has ended: this graph was not fetched before."));
+    QCOMPARE(tree()->rowCount(), 0);
+    QCOMPARE(graph()->stages()->count(), 0);
+    // The one that was shown is still here.
+    functions()->setCurrentItem(function()->child(1));
+    QTRY_COMPARE(text(), before);
+    QVERIFY(graph()->stages()->count() > 0);
+    functions()->setCurrentItem(function()->child(0));
+    QTRY_COMPARE(tree()->rowCount(), 0);
     screenshot(window_.get(), "graph-killed");
   }
 

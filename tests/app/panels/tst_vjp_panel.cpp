@@ -211,6 +211,48 @@ class TestVjpPanel : public QObject {
     QVERIFY(!saysInSheet("No playback has reached this op yet"));
   }
 
+  void aCallOfAGraphFunctionLeadsToTheOpsInside() {
+    show();
+    window_->openNotebook(
+        writeNotebook(folder_, "calls.ipynb",
+                      {"import tapedeck as tf\ntf.config.run_functions_eagerly(False)\nx = tf.Variable(3.)\n"
+                       "with tf.GradientTape() as tape:\n    y = x * x\ng = tape.gradient(y, x)\n"
+                       "@tf.function\ndef grow(a):\n    while a < 10.:\n        a = a * a\n    return a\n"
+                       "z = grow(tf.constant(2.))"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    clickInto("import");
+    stepToVjp("multiply");
+    QTRY_VERIFY(panel()->isVisible());
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+    auto* slider = window_->findChild<QSlider*>("cursorSlider");
+    QVERIFY(slider);
+    slider->setFocus();
+    press(Qt::Key_End);
+    const auto goBackTo = [&](const std::string& op, const QString& words) {
+      const auto isThere = [&] {
+        const auto* record = session().cachedRecord(session().cursor());
+        return record && record->op.starts_with(op);
+      };
+      for (int i = 0; i < 30 && !isThere(); ++i) {
+        press(Qt::Key_Left);
+        QTRY_VERIFY(session().cachedRecord(session().cursor()));
+      }
+      QVERIFY(isThere());
+      const QString title = QString::fromStdString("No VJP of its own: " + op);
+      QTRY_VERIFY2(panel()->header()->accessibleName().startsWith(title),
+                   qPrintable(panel()->header()->accessibleName()));
+      QTRY_VERIFY(saysInSheet(words));
+      QVERIFY(!saysInSheet("has no gradient"));
+      QVERIFY(!saysInSheet("No tape recorded"));
+    };
+    QTRY_VERIFY(session().cachedRecord(session().cursor()));
+    goBackTo("iteration 1",
+             "This is a part of a call of a graph function and has no VJP of its own: the ops");
+    goBackTo("grow(",
+             "This is a call of a graph function and has no VJP of its own: the ops inside have theirs");
+  }
+
   void formulasAreSetChosenAndCopiedAsTex() {
     show();
     window_->openNotebook(writeNotebook(
