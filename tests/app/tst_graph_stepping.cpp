@@ -3,8 +3,10 @@
 // Session menu.
 #include <QAction>
 #include <QLabel>
+#include <QScrollBar>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/ops/headings_view.h"
 #include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 
@@ -34,6 +36,19 @@ const QStringList function_cells = {
     "b = tf.exp(a)",
     "tf.config.run_functions_eagerly(False)"};
 const QString call = "f(x: float32 (3,))";
+/// Its call has more rows than Ops shows at once, and almost half of them are headings.
+const QStringList long_loop_cells = {
+    "import tapedeck as tf\n"
+    "tf.config.run_functions_eagerly(False)\n"
+    "@tf.function\n"
+    "def f(x):\n"
+    "    for i in tf.range(40):\n"
+    "        x = tf.tanh(x)\n"
+    "    return x",
+    "x = tf.ones([3])\n"
+    "a = f(x)\n"
+    "b = tf.exp(a)\n"
+    "c = tf.square(b)"};
 
 }  // namespace
 
@@ -45,8 +60,8 @@ class TestGraphStepping : public QObject, SampleWindow {
   QString state() const { return window_->findChild<QLabel*>("sessionState")->text(); }
   std::uint32_t line() const { return session().status().line; }
   QAction* eagerly() const { return window_->findChild<QAction*>("session.functions_eagerly"); }
-  void open() {
-    openCells(folder_, function_cells);
+  void open(const QStringList& cells = function_cells) {
+    openCells(folder_, cells);
     click(0);
     runByKey(0);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
@@ -98,6 +113,29 @@ class TestGraphStepping : public QObject, SampleWindow {
     for (int row = 0; row < rows().rowCount(); ++row)
       if (const auto heading = rows().headingAt(row); heading && heading->name == name) return row;
     return -1;
+  }
+  bool cursorIsWholeInView() const {
+    const int row = rows().rowOf(session().cursor());
+    const QRect shown = table()->visualRect(rows().index(row, 0));
+    return rows().recordAt(row) == session().cursor() && table()->currentIndex().row() == row &&
+           shown.isValid() && shown.top() >= 0 && shown.bottom() < table()->viewport()->height();
+  }
+  /// For a failure's message.
+  QString place() const {
+    return QString("cursor %1 in row %2, shown are rows %3 to %4 of %5")
+        .arg(session().cursor())
+        .arg(rows().rowOf(session().cursor()))
+        .arg(table()->rowAt(0))
+        .arg(table()->rowAt(table()->viewport()->height() - 1))
+        .arg(rows().rowCount());
+  }
+  QString groupsOfFirstRow() const {
+    const int first = table()->rowAt(0);
+    QList<int> around = rows().headingsAround(first);
+    if (rows().headingAt(first)) around << first;
+    QStringList names;
+    for (const int row : around) names << rows().headingAt(row)->name;
+    return names.join(" › ");
   }
 
  private slots:
@@ -191,6 +229,37 @@ class TestGraphStepping : public QObject, SampleWindow {
     QVERIFY(rows().rowCount() < all && rowOfHeading("iteration 1") < 0);
     QTest::keyClick(table(), Qt::Key_Right);
     QTRY_COMPARE(rows().rowCount(), all);
+  }
+
+  // Rows and headings come after the cursor moved: it is still in view when they are there.
+  void opsShowsTheCursorWhenTheHeadingsAreThere() {
+    open(long_loop_cells);
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(table()->isVisible());
+    click(1);
+    const auto check = [&] {
+      QTRY_VERIFY2_WITH_TIMEOUT(rowOfHeading("iteration 40") > rowOfHeading(call),
+                                qPrintable(headings().join('\n')), patience);
+      QVERIFY(table()->verticalScrollBar()->maximum() > 0);
+      QTRY_VERIFY2_WITH_TIMEOUT(cursorIsWholeInView(), qPrintable(place()), patience);
+      auto* trail = window_->findChild<inspector::HeadingTrail*>();
+      QVERIFY(trail && trail->isVisible());
+      QTRY_COMPARE(trail->text(), groupsOfFirstRow());
+      QVERIFY2(cursorIsWholeInView(), qPrintable(place()));
+    };
+    stepUntil("paused before " + call);
+    stepBy(Qt::Key_F10);
+    QTRY_VERIFY2(state().contains("paused before exp"), qPrintable(state()));
+    check();
+    if (QTest::currentTestFailed()) return;
+    screenshot(window_.get(), "ops-after-a-graph-call");
+    stepBy(Qt::Key_F10);
+    check();
+    if (QTest::currentTestFailed()) return;
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(1) == CellState::done && knowsAllRecords(*window_), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), session().recordCount(), patience);
+    check();
   }
 
   void theSessionMenuRunsFunctionsEagerly() {

@@ -6,6 +6,7 @@
 #include <QMimeData>
 #include <QPointer>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QSlider>
 #include <QStatusBar>
 #include <QTimer>
@@ -272,6 +273,44 @@ class TestTraceWindow : public QObject {
     QVERIFY(trace->document()->locked());
     QVERIFY(!trace->document()->modified());
     QTRY_VERIFY2(!trace->messages()->text().contains("Reading"), qPrintable(trace->messages()->text()));
+  }
+
+  void opsOfAnOpenedTraceShowsTheCursor() {
+    QPointer<MainWindow> window = new MainWindow;
+    QVERIFY(showActive(window));
+    window->openNotebook(writeNotebook(folder_, "steps.ipynb",
+                                       {"import tapedeck as tf\nw = tf.Variable([2., 3.])\n"
+                                        "for i in range(30):\n    with tf.GradientTape() as tape:\n"
+                                        "        y = tf.reduce_sum(tf.square(w))\n"
+                                        "    w.assign(w - 0.1 * tape.gradient(y, w))\nprint('done')"}));
+    QTest::keyClick(window, Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(outputText(*window, 0).trimmed() == "done" && isReady(*window));
+    QVERIFY(knowsAllRecords(*window));
+    const QString path = folder_.filePath("steps.tapetrace");
+    window->traces()->saveTo(path);
+    QTRY_VERIFY(!window->traces()->saving());
+    delete window;
+    auto* start = new MainWindow;
+    QVERIFY(showActive(start));
+    start->openNotebook(path);
+    MainWindow* trace = shown();
+    QVERIFY(trace);
+    const auto last = trace->session()->recordCount();
+    QTRY_COMPARE(trace->session()->cursor(), last);
+    QTRY_VERIFY(timeline(*trace) && timeline(*trace)->isVisible());
+    const inspector::RecordsModel& rows = *timeline(*trace)->model();
+    const QTableView* table = timeline(*trace)->table();
+    QTRY_VERIFY(rows.rowCount() >= static_cast<int>(last) + 30);  // a heading for each step
+    QVERIFY(table->verticalScrollBar()->maximum() > 0);
+    const auto wholeInView = [&] {
+      const int row = rows.rowOf(last);
+      const QRect shown = table->visualRect(rows.index(row, 0));
+      return rows.recordAt(row) == last && shown.isValid() && shown.top() >= 0 &&
+             shown.bottom() < table->viewport()->height();
+    };
+    QTRY_VERIFY(wholeInView());
+    waitForFrames(trace);
+    QVERIFY(wholeInView());
   }
 
   void aWindowThatIsClosedWaitsForTheTraceThatItSaves() {

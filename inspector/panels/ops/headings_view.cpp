@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QScopedValueRollback>
 #include <QScrollBar>
 #include <QSettings>
 #include <QShortcut>
@@ -31,6 +32,64 @@ const QStringList& levelNames() {
 
 OpsTable::OpsTable(RecordsModel* model, QWidget* parent) : RowTable(parent), rows_(model) {
   setModel(model);
+  connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
+    if (!own_scroll_ && !rows_->changingRows()) kept_ = currentIsWhole();
+  });
+  // Rows, scroll bars and row heights change it while the table is being laid out.
+  connect(verticalScrollBar(), &QScrollBar::rangeChanged, this, &OpsTable::keepCurrent, Qt::QueuedConnection);
+}
+
+// ---- the current row stays in view
+
+bool OpsTable::currentIsWhole() const {
+  if (!currentIndex().isValid()) return false;
+  const int row = currentIndex().row(), top = rowViewportPosition(row);
+  return top >= 0 && top + rowHeight(row) <= viewport()->height();
+}
+
+void OpsTable::scrollToCurrent() {
+  if (!currentIndex().isValid()) return;
+  const QScopedValueRollback own(own_scroll_, true);
+  scrollTo(currentIndex().siblingAtColumn(0));
+  const int row = currentIndex().row();
+  if (currentIsWhole() || rowHeight(row) > viewport()->height()) return;
+  // On the last page the offset is not that of a row, and a bar that keeps its value leaves it so.
+  QScrollBar* bar = verticalScrollBar();
+  bar->setValue(bar->value() + (rowViewportPosition(row) < 0 ? -1 : 1));
+}
+
+void OpsTable::showCurrent() {
+  kept_ = true;
+  scrollToCurrent();
+}
+
+void OpsTable::keepCurrent() {
+  if (!kept_ || !currentIndex().isValid() || currentIsWhole()) return;
+  const int left = horizontalScrollBar()->value();
+  scrollToCurrent();
+  horizontalScrollBar()->setValue(left);
+}
+
+// A view scrolls to a new current row by itself, also where the user looks elsewhere.
+void OpsTable::setCurrentQuietly(const QModelIndex& index, QItemSelectionModel::SelectionFlags selection) {
+  const bool scrolls = hasAutoScroll();
+  setAutoScroll(false);
+  selectionModel()->setCurrentIndex(index, selection);
+  setAutoScroll(scrolls);
+}
+
+void OpsTable::resizeEvent(QResizeEvent* event) {
+  {
+    const QScopedValueRollback own(own_scroll_, true);
+    RowTable::resizeEvent(event);
+  }
+  keepCurrent();
+}
+
+// Before it is shown, a table may not have its size yet.
+void OpsTable::showEvent(QShowEvent* event) {
+  RowTable::showEvent(event);
+  keepCurrent();
 }
 
 // ---- what one does
@@ -38,7 +97,7 @@ OpsTable::OpsTable(RecordsModel* model, QWidget* parent) : RowTable(parent), row
 void OpsTable::goToRow(int row) {
   if (row < 0 || row >= rows_->rowCount()) return;
   setCurrentIndex(rows_->index(row, std::max(currentIndex().column(), 0)));
-  scrollTo(rows_->index(row, 0));
+  showCurrent();
 }
 
 void OpsTable::toggle(int heading_row) {
@@ -188,6 +247,7 @@ HeadingTrail::HeadingTrail(OpsTable* table, RecordsModel* model, QWidget* parent
     });
   };
   connect(table->verticalScrollBar(), &QScrollBar::valueChanged, this, later);
+  connect(table->verticalScrollBar(), &QScrollBar::rangeChanged, this, later);
   for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
     connect(model, signal, this, later);
   connect(model, &QAbstractItemModel::modelReset, this, later);

@@ -18,6 +18,12 @@ class OpsTable : public RowTable {
  public:
   OpsTable(RecordsModel* model, QWidget* parent);
   void setTheme(const Theme& theme) { theme_ = theme; }
+  /// Scrolls to the current row, and keeps it in view until something else scrolls it out of view.
+  void showCurrent();
+  /// Scrolls to it again after rows came or went; not where it was scrolled out of view since showCurrent().
+  void keepCurrent();
+  /// Another current row; scrolls nothing.
+  void setCurrentQuietly(const QModelIndex& index, QItemSelectionModel::SelectionFlags selection);
 
  public slots:
   void toggle(int heading_row);
@@ -31,6 +37,8 @@ class OpsTable : public RowTable {
   void keyPressEvent(QKeyEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   QItemSelectionModel::SelectionFlags selectionCommand(const QModelIndex& index,
                                                        const QEvent* event) const override;
 
@@ -38,12 +46,16 @@ class OpsTable : public RowTable {
   bool moveOnHeading(int key);
   bool moveOnRecord(const QKeyEvent& event);
   void goToRow(int row);
+  bool currentIsWhole() const;
+  void scrollToCurrent();
   void paintHeading(QPainter& painter, int row, const Heading& heading) const;
   int headingOfCurrent() const;  ///< row; -1: none
 
   RecordsModel* rows_;
   Theme theme_ = Theme::light();
   int pressed_ = -1;  ///< heading under the mouse button
+  bool kept_ = true;  ///< the current row must stay in view
+  bool own_scroll_ = false;
 };
 
 /// Shows the groups of the first visible row. A click goes to the innermost heading.

@@ -206,7 +206,10 @@ void TimelineView::Private::connectModels() {
   });
   QObject::connect(&session, &Session::cursorChosen, q, [this] { showCursorOpen(session.cursor()); });
   QObject::connect(&session, &Session::stopped, q, [this](RecordNumber number) {
-    if (number) showCursorOpen(session.cursor());
+    if (!number) return;
+    chosenHeading = {};
+    model->reveal(session.cursor());
+    showCursor(true);
   });
   QObject::connect(model, &RecordsModel::regrouped, q, [this] {
     showCursor(false);
@@ -214,7 +217,7 @@ void TimelineView::Private::connectModels() {
   });
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
     showProgress();
-    if (model->filtered()) showCursor(false);
+    showCursor(false);
   });
   // A row that goes takes the selection to another one: that moves no cursor.
   QObject::connect(model, &QAbstractItemModel::rowsAboutToBeRemoved, q, [this] { syncing = true; });
@@ -308,7 +311,7 @@ bool TimelineView::Private::keepHeading() {
   const int row = model->rowOfHeading(chosenHeading);
   if (row < 0) return false;
   const QModelIndex index = model->index(row, std::max(table->currentIndex().column(), 0));
-  table->selectionModel()->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
+  table->setCurrentQuietly(index, QItemSelectionModel::NoUpdate);
   return true;
 }
 
@@ -316,6 +319,7 @@ void TimelineView::Private::showCursorOpen(RecordNumber number) {
   if (model->reveal(number)) showCursor(true);
 }
 
+/// Without `scroll` the table scrolls only to keep the row in view.
 void TimelineView::Private::showCursor(bool scroll) {
   const RecordNumber cursor = session.cursor();
   const int row = model->rowOf(cursor);
@@ -327,15 +331,18 @@ void TimelineView::Private::showCursor(bool scroll) {
     const int column = std::max(table->currentIndex().column(), 0);
     const QModelIndex index = model->index(row, column);
     if (model->recordAt(row) == cursor) {
-      selection->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+      table->setCurrentQuietly(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     } else {
       // Filtered out: keys go on from the match before it, but nothing looks selected.
       selection->clearSelection();
-      selection->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
+      table->setCurrentQuietly(index, QItemSelectionModel::NoUpdate);
     }
     if (!scroll) keepHeading();
-    if (scroll) table->scrollTo(model->index(row, 0));
   }
+  if (scroll)
+    table->showCurrent();
+  else
+    table->keepCurrent();
   syncing = false;
 }
 

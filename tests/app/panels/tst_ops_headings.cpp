@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QLineEdit>
+#include <QScrollBar>
 
 #include "inspector/model/format.h"
 #include "inspector/panels/ops/headings_view.h"
@@ -155,6 +156,29 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     QTest::mouseClick(trail, Qt::LeftButton);
     QCOMPARE(current(), QString("2nd step"));
     QTRY_VERIFY(table()->visualRect(rows().index(rowOfHeading("2nd step"), 0)).isValid());
+  }
+
+  void whereTheUserScrolledStaysWhenHeadingsCome() {
+    train();
+    if (QTest::currentTestFailed()) return;
+    clickRow(1);
+    const auto number = rows().recordAt(1);
+    QTRY_COMPARE(session().cursor(), number);
+    QScrollBar* bar = table()->verticalScrollBar();
+    QTest::keyClick(bar, Qt::Key_End);
+    QTest::keyClick(bar, Qt::Key_Up);
+    QTest::keyClick(bar, Qt::Key_Up);
+    const int first = table()->rowAt(0);
+    QVERIFY(first > 1);
+    const auto records = session().recordCount();
+    click(0);
+    press(Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(names().last().contains("[5]") && session().recordCount() > records,
+                              qPrintable(names().join('\n')), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    QCOMPARE(session().cursor(), number);
+    QCOMPARE(rows().recordAt(table()->currentIndex().row()), number);
+    QCOMPARE(settled([&] { return table()->rowAt(0); }), first);
   }
 
   void theLevelIsChosenAndKept() {
