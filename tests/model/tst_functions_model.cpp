@@ -271,7 +271,7 @@ class TestFunctionsModel : public QObject {
                   heading("while", 1), nodeRow(0, "less", {}, 2), heading("do", 1),
                   nodeRow(0, "argument", {}, 2), nodeRow(1, "exp", {0}, 2), gone, last});
     QCOMPARE(tree.rowCount(), 5);
-    QCOMPARE(tree.nodes(), 7);
+    QCOMPARE(tree.nodes(), 4);  // no argument, and none that has gone
     const QModelIndex loop = tree.index(2, 0), body = tree.index(1, 0, loop);
     QCOMPARE(tree.rowCount(loop), 2);
     QCOMPARE(tree.rowCount(body), 2);
@@ -290,7 +290,12 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(tree.rowCount(tree.index(0, 0)), 1);
     QVERIFY(!tree.inputNode(tree.index(0, 0), 0).isValid());  // filtered out
     tree.setFilter("square merged");
-    QCOMPARE(tree.matches(), 1);
+    QCOMPARE(tree.rowCount(), 1);
+    QCOMPARE(tree.matches(), 0);
+    QCOMPARE(tree.others(), 1);
+    tree.setFilter("argument");
+    QCOMPARE(tree.matches(), 0);
+    QCOMPARE(tree.others(), 2);
     tree.setFilter("nothing of the kind");
     QCOMPARE(tree.rowCount(), 0);
     tree.setFilter({});

@@ -9,6 +9,14 @@ namespace tapedeck::inspector {
 
 using protocol::GraphRow;
 
+namespace {
+
+bool isCounted(const GraphRow& row) {
+  return row.number && row.op != "argument" && row.op != "captured";
+}
+
+}  // namespace
+
 GraphTree::GraphTree(QObject* parent) : QAbstractItemModel(parent) {}
 
 void GraphTree::setRows(std::vector<GraphRow> rows) {
@@ -69,9 +77,9 @@ void GraphTree::build() {
   positions_.assign(count, -1);
   children_.assign(count, {});
   top_.clear();
-  nodes_ = matches_ = 0;
+  nodes_ = matches_ = others_ = 0;
   std::vector<int> around;  // the last row of each depth
-  std::vector<bool> shown(count, false);
+  std::vector<bool> shown(count, false), gone(count, false);
   if (!words_.isEmpty()) writeSearched();
   const auto fits = [&](std::size_t row) {
     const QString& text = searched_[static_cast<qsizetype>(row)];
@@ -83,10 +91,13 @@ void GraphTree::build() {
     around.resize(depth);
     parents_[i] = around.empty() ? -1 : around.back();
     around.push_back(static_cast<int>(i));
+    gone[i] = isGone(rows_[i]) || (parents_[i] >= 0 && gone[static_cast<std::size_t>(parents_[i])]);
     const bool isNode = rows_[i].number.has_value();
-    nodes_ += isNode;
+    const bool counts = isCounted(rows_[i]) && !gone[i];
+    nodes_ += counts;
     if (!words_.isEmpty() && (!isNode || !fits(i))) continue;
-    matches_ += isNode;
+    matches_ += counts;
+    others_ += isNode && !counts;
     for (int at = static_cast<int>(i); at >= 0 && !shown[static_cast<std::size_t>(at)];
          at = parents_[static_cast<std::size_t>(at)])
       shown[static_cast<std::size_t>(at)] = true;

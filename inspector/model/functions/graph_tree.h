@@ -23,8 +23,10 @@ class GraphTree : public QAbstractItemModel {
   void setPlaceText(std::function<QString(const protocol::GraphRow&)> text) { placeText_ = std::move(text); }
 
   const std::vector<protocol::GraphRow>& rows() const { return rows_; }
-  int nodes() const { return nodes_; }      ///< rows that are nodes
+  /// As GraphStage counts them: without arguments and captured tensors, and without what a pass took out.
+  int nodes() const { return nodes_; }
   int matches() const { return matches_; }  ///< of those, that the filter finds; all without one
+  int others() const { return others_; }    ///< other rows with a number that the filter finds
   bool filtered() const { return !words_.isEmpty(); }
 
   const protocol::GraphRow* row(const QModelIndex& index) const;
@@ -55,7 +57,7 @@ class GraphTree : public QAbstractItemModel {
   std::vector<int> top_;                    ///< shown ones that have no parent
   QStringList words_;
   QStringList searched_;  ///< of each row, what words are looked for in; empty: not written yet
-  int nodes_ = 0, matches_ = 0;
+  int nodes_ = 0, matches_ = 0, others_ = 0;
   std::function<QString(const protocol::GraphRow&)> placeText_;
 };
 

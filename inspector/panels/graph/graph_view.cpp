@@ -259,10 +259,16 @@ void GraphView::Private::showNotes() {
   showNote(note, model->functions().empty() ? QString() : model->listNote());
   empty->setText(model->emptyText());
   QString text = model->graphNote();
-  if (text.isEmpty() && tree->filtered())
+  if (text.isEmpty() && tree->filtered()) {
     text = QStringLiteral("%1 of %2 nodes")
                .arg(countText(static_cast<quint64>(tree->matches())),
                     countText(static_cast<quint64>(tree->nodes())));
+    if (const int others = tree->others())  // they are listed, and are no nodes of the list's count
+      text += QStringLiteral(", and %1 %2")
+                  .arg(countText(static_cast<quint64>(others)),
+                       others == 1 ? QStringLiteral("argument or removed node")
+                                   : QStringLiteral("arguments or removed nodes"));
+  }
   showNote(graphNote, text);
 }
 

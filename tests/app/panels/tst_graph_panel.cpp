@@ -259,6 +259,10 @@ class TestGraphPanel : public QObject, SampleWindow {
     QTRY_VERIFY2(
         graph()->graphNote()->text().startsWith("1 of ") && graph()->graphNote()->text().endsWith(" nodes"),
         qPrintable(graph()->graphNote()->text()));
+    // The nodes are as many as the list of functions says.
+    const auto* trace = graph()->model()->chosenTrace();
+    QVERIFY(trace);
+    QCOMPARE(graph()->graphNote()->text(), QString("1 of %1 nodes").arg(trace->traced_nodes));
     QStringList shown;
     for (const QModelIndex& one : all())
       shown << (cellOf(one, GraphTree::Op).isEmpty() ? cellOf(one, GraphTree::Node)
