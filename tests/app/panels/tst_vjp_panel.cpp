@@ -227,14 +227,16 @@ class TestVjpPanel : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
     auto* slider = window_->findChild<QSlider*>("cursorSlider");
     QVERIFY(slider);
+    QVERIFY(knowsAllRecords(*window_));
     slider->setFocus();
     press(Qt::Key_End);
+    QTRY_COMPARE(session().cursor(), session().recordCount());
     const auto goBackTo = [&](const std::string& op, const QString& words) {
       const auto isThere = [&] {
         const auto* record = session().cachedRecord(session().cursor());
         return record && record->op.starts_with(op);
       };
-      for (int i = 0; i < 30 && !isThere(); ++i) {
+      for (int i = 0; i < 200 && !isThere(); ++i) {
         press(Qt::Key_Left);
         QTRY_VERIFY(session().cachedRecord(session().cursor()));
       }
