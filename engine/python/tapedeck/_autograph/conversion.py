@@ -126,8 +126,10 @@ def convert(function, operators=None):
 
 def _decides(code):
     """Whether the code, or some that is in it, branches, loops or asks for a truth value: what conversion is for."""
-    return any(each.opcode in dis.hasjrel or each.opcode in dis.hasjabs or each.opname == "UNARY_NOT" for each in dis.get_instructions(code)) or any(
-        _decides(const) for const in code.co_consts if isinstance(const, types.CodeType))
+    jumps = (*dis.hasjrel, *dis.hasjabs)
+    if any(each.opcode in jumps or each.opname == "UNARY_NOT" for each in dis.get_instructions(code)):
+        return True
+    return any(_decides(const) for const in code.co_consts if isinstance(const, types.CodeType))
 
 
 _warned = set()

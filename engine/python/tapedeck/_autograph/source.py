@@ -48,8 +48,8 @@ def _steps(code):
     for each in dis.get_instructions(code):
         if each.opname in ("PRECALL", "CALL", "PUSH_NULL"):
             continue
-        shown = each.opcode in _SHOWN
-        yield each.opname.replace("LOAD_METHOD", "LOAD_ATTR"), each.argrepr.replace("NULL + ", "").replace("NULL|self + ", "") if shown else None
+        shown = each.argrepr.replace("NULL + ", "").replace("NULL|self + ", "") if each.opcode in _SHOWN else None
+        yield each.opname.replace("LOAD_METHOD", "LOAD_ATTR"), shown
 
 
 _SHOWN = frozenset((*dis.hasname, *dis.haslocal, *dis.hasfree, *dis.hascompare, dis.opmap.get("BINARY_OP", -1)))

@@ -167,7 +167,7 @@ class Function:
             concrete = self._concrete_of(arguments)
         except Exception as error:
             if not tracebacks.is_beyond_graphs(error, arguments.specs):
-                raise error.with_traceback(tracebacks.users_frames(error.__traceback__))
+                raise error.with_traceback(tracebacks.users_frames(error.__traceback__))  # noqa: B904 - the same error
             tracebacks.warn_of_eager(self.__name__, error)
             self._beyond_graphs.add(arguments.key)
             return self._call_eagerly(args, kwargs)

@@ -76,7 +76,7 @@ def _of_tensors(name, tensors, made_of):
 
 
 def is_composite(value):
-    """Whether it is an object that graphs carry as tensors: a data set, an iterator, a sparse tensor. Its _graph_parts() are what a Leaf has."""
+    """Whether it is an object that graphs carry as tensors: a data set, an iterator, a sparse tensor. Its _graph_parts() are a Leaf's."""
     return hasattr(type(value), "_graph_parts")
 
 
