@@ -190,8 +190,10 @@ class TestVjpPanel : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
     auto* slider = window_->findChild<QSlider*>("cursorSlider");
     QVERIFY(slider);
+    QVERIFY(knowsAllRecords(*window_));
     slider->setFocus();
     press(Qt::Key_End);
+    QTRY_COMPARE(session().cursor(), session().recordCount());
     const auto goBackTo = [&](const std::string& op) {
       const auto isThere = [&] {
         const auto* record = session().cachedRecord(session().cursor());
