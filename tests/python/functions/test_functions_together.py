@@ -111,6 +111,34 @@ class Together(unittest.TestCase):
         line = reshapes.python_function.__code__.co_firstlineno + 2
         self.assertIn(f"line {line}", " ".join(raised.exception.__notes__))
 
+    def test_row_gradients_have_as_many_rows_as_the_run_gathered(self):
+        weights = tf.Variable([0.5, -0.5, 0.25])
+
+        def chosen():
+            y = tf.constant(0.5)
+            for x in weights:
+                kept = []
+                for _ in range(2):
+                    kept.append(x)
+                if x < 0.0:
+                    for each in kept:
+                        y = each
+            return y
+
+        @tf.function
+        def gradient():
+            with tf.GradientTape() as tape:
+                y = chosen()
+            return tf.convert_to_tensor(tape.gradient(y, weights))
+
+        self.assertEqual(gradient().numpy().tolist(), [0.0, 1.0, 0.0])
+        weights.assign([-1.0, 0.5, -2.0])
+        self.assertEqual(gradient().numpy().tolist(), [0.0, 0.0, 1.0])
+
+    def test_statistics_of_open_shapes_count_all_elements(self):
+        f = tf.function(lambda x: tf.nn.sufficient_statistics(x, [0])[0], [tf.TensorSpec([None, 3], tf.float32)])
+        self.assertEqual(float(f(tf.ones([4, 3]))), 4.0)
+
 
 if __name__ == "__main__":
     unittest.main()
