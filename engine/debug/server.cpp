@@ -104,7 +104,7 @@ void DebugServer::Private::leave() noexcept {
 // Breakpoints are a client's: those that stayed would stop the program for the next client.
 void DebugServer::Private::attend(bool attended) {
   recorder_.gate().set_attended(attended);
-  if (when_ != Recording::while_attended || (attended && clients_.size() > 1)) return;
+  if (when_ != WhenToRecord::while_attended || (attended && clients_.size() > 1)) return;
   const std::lock_guard lock(recording_mutex_);
   recorder_.set_recording(attended || kept_);
   if (attended) return;
@@ -126,7 +126,7 @@ void DebugServer::Private::receive_monitor() {
 }
 
 DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
-                         const ReplayLimits& limits, HostInspector* host, Recording recording)
+                         const ReplayLimits& limits, HostInspector* host, WhenToRecord recording)
     : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits, host, recording)) {}
 
 void DebugServer::keep_recording() {

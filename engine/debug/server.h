@@ -14,7 +14,7 @@
 namespace tapedeck::debug {
 
 /// When the recorder records.
-enum class Recording {
+enum class WhenToRecord {
   as_chosen,      ///< as its owner and the clients say
   while_attended  ///< from the first client's welcome until the last one is gone; then its values go, too,
                   ///< unless keep_recording says otherwise
@@ -29,7 +29,7 @@ class DebugServer {
   /// signed. Throws ServerError. The recorder and the host must outlive the server.
   DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
               const ReplayLimits& limits = {}, HostInspector* host = nullptr,
-              Recording recording = Recording::as_chosen);
+              WhenToRecord recording = WhenToRecord::as_chosen);
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
 

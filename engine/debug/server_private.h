@@ -52,7 +52,7 @@ class Wake {
 class DebugServer::Private {
  public:
   Private(Recorder& recorder, const std::string& endpoint, std::string key, const ReplayLimits& limits,
-          HostInspector* host, Recording recording)
+          HostInspector* host, WhenToRecord recording)
       : recorder_(recorder),
         when_(recording),
         key_(std::move(key)),
@@ -139,7 +139,7 @@ class DebugServer::Private {
   void attend(bool attended);
 
   Recorder& recorder_;
-  const Recording when_;
+  const WhenToRecord when_;
   const std::string key_;
   std::string path_;  ///< of the socket's file
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();

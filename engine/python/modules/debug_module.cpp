@@ -98,7 +98,7 @@ void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budg
     session().inspector = std::make_unique<Inspector>(*session().recorder);
     session().server = std::make_unique<debug::DebugServer>(
         *session().recorder, endpoint, std::string(key), ReplayLimits{}, session().inspector.get(),
-        while_attended ? debug::Recording::while_attended : debug::Recording::as_chosen);
+        while_attended ? debug::WhenToRecord::while_attended : debug::WhenToRecord::as_chosen);
   } catch (...) {
     stop();
     throw;

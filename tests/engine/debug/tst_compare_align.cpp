@@ -15,7 +15,7 @@ using namespace tapedeck::debug;
 
 namespace {
 
-std::vector<OpKey> ops(const std::string& text) {
+std::vector<OpKey> op_keys(const std::string& text) {
   std::vector<OpKey> keys;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -38,7 +38,7 @@ std::vector<OpKey> ops(const std::string& text) {
 /// "a b" aligned with "a c b": "a +1 b"; what stands on the left only is "-0", both by their positions.
 std::string aligned(const std::string& left, const std::string& right) {
   std::string words;
-  for (const Alignment& row : align(ops(left), ops(right))) {
+  for (const Alignment& row : align(op_keys(left), op_keys(right))) {
     const std::string on_left = std::to_string(row.left), on_right = std::to_string(row.right);
     words += words.empty() ? "" : " ";
     words += row.right == no_op      ? "-" + on_left
@@ -77,7 +77,7 @@ std::size_t most_pairs(const std::vector<OpKey>& left, const std::vector<OpKey>&
 }
 
 std::vector<OpKey> repeated(const std::string& turn, int turns) {
-  const std::vector<OpKey> one = ops(turn);
+  const std::vector<OpKey> one = op_keys(turn);
   std::vector<OpKey> all;
   for (int i = 0; i < turns; ++i) all.insert(all.end(), one.begin(), one.end());
   return all;
@@ -119,7 +119,7 @@ class TestCompareAlign : public QObject {
     QFETCH(std::string, left);
     QFETCH(std::string, right);
     QFETCH(std::string, expected);
-    check_complete(ops(left), ops(right), align(ops(left), ops(right)));
+    check_complete(op_keys(left), op_keys(right), align(op_keys(left), op_keys(right)));
     const std::string found = aligned(left, right);
     QVERIFY2(found == expected, found.c_str());
   }
@@ -155,7 +155,7 @@ class TestCompareAlign : public QObject {
     auto right = left;
     const auto evaluation = repeated("read matmul add relu argmax equal mean", 5'000);
     right.insert(right.begin() + 30'000, evaluation.begin(), evaluation.end());
-    const auto before = ops("shuffle gather"), after = ops("save");
+    const auto before = op_keys("shuffle gather"), after = op_keys("save");
     left.insert(left.begin() + 30'000, before.begin(), before.end());
     right.insert(right.begin() + 30'000 + 35'000, before.begin(), before.end());
     left.insert(left.end(), after.begin(), after.end());

@@ -217,7 +217,7 @@ class TestDebugServer : public QObject {
     served.server.reset();
     served.recorder.set_recording(false);
     served.server.emplace(served.recorder, served.endpoint(), key, ReplayLimits{}, nullptr,
-                          debug::Recording::while_attended);
+                          debug::WhenToRecord::while_attended);
     served.server->keep_recording();
     multiply(scalar(2), scalar(3));
     std::optional<RawClient> client(std::in_place, served.endpoint(), key);

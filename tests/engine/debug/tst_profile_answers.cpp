@@ -25,7 +25,7 @@ thread_local std::uint32_t line_of_ops = 0;
 std::uint32_t capture() {
   return line_of_ops;
 }
-void at_line(std::uint32_t line) {
+void at_own_line(std::uint32_t line) {
   line_of_ops = intern_location({"cell-a", "", line});
 }
 
@@ -44,18 +44,18 @@ void train(Recorder& recorder) {
     Tape tape;
     tape.start();
     tape.watch(weight);
-    at_line(2);
+    at_own_line(2);
     Tensor y;
     {
       const NameScope scope("layer");
       y = ops::matmul(weight, weight, false, false);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    at_line(3);
+    at_own_line(3);
     const Tensor loss = ops::reduce_sum(y);
-    at_line(4);
+    at_own_line(4);
     const Tensor gradient = tape.gradient(std::span(&loss, 1), std::span(&weight, 1))[0];
-    at_line(5);
+    at_own_line(5);
     const Tensor inputs[] = {weight, gradient, Tensor::scalar(0.1)};
     weight = run_op(*Registry::instance().find("gradient_descent"), inputs)[0];
   }
@@ -124,7 +124,7 @@ class TestProfileAnswers : public QObject {
     recorder.set_recording(true);
     train(recorder);
     recorder.set_recording(false);
-    const CellRun run = recorder.cell_runs().newest(1).front();
+    const tapedeck::CellRun run = recorder.cell_runs().newest(1).front();
     const std::int64_t middle = (run.start + run.end) / 2;
     recorder.gate_waits().add({0, 1, clock::ticks_of(run.start - 1000), clock::ticks_of(run.start + 2000)});
     recorder.gate_waits().add({0, 2, clock::ticks_of(middle), clock::ticks_of(middle + 5000)});

@@ -49,7 +49,7 @@ std::string difference(const OpDef& op, const Call& call) {
     const Tensors later = graph::Executable(each)(call.inputs);
     if (later.size() != eager.size()) return "another number of results or gradients";
     for (std::size_t i = 0; i < eager.size(); ++i)
-      if (!traced::same_bits(eager[i], later[i])) return "result " + std::to_string(i) + " differs";
+      if (!same_bits(eager[i], later[i])) return "result " + std::to_string(i) + " differs";
   }
   return {};
 }

@@ -133,7 +133,7 @@ void compare(const OpDef& op, const Call& given, Comparison& comparison) {
       ++comparison.compared;
       std::string text = later.size() == eager->size() ? "" : "another number of results or gradients";
       for (std::size_t i = 0; text.empty() && i < eager->size(); ++i)
-        if (!traced::same_bits((*eager)[i], later[i])) text = "result " + std::to_string(i) + " differs";
+        if (!same_bits((*eager)[i], later[i])) text = "result " + std::to_string(i) + " differs";
       if (!text.empty()) comparison.wrong += op.name + ": " + text + "\n";
     }
   }
@@ -371,7 +371,7 @@ class TestGraphShapes : public QObject {
     const Executable f(graph);
     for (const Shape& shape : {Shape{3, 2}, Shape{1, 1}, Shape{2, 2}}) {
       const Tensor x = ops::random_normal(shape, 0, 1, DType::float32, 7);
-      QVERIFY(traced::same_bits(f(Tensors{x})[0], sum_of_squares(std::array{x})[0]));
+      QVERIFY(same_bits(f(Tensors{x})[0], sum_of_squares(std::array{x})[0]));
     }
   }
 

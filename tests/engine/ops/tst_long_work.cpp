@@ -53,7 +53,7 @@ class LongWorkTest : public QObject {
   void taking_apart_and_putting_together_many_small_parts_asks_for_interrupts() {
     HostHooks hooks;
     hooks.interrupted = [] { return true; };
-    const Tensor value = zeros({5000}, DType::float64);
+    const Tensor value = ops::zeros({5000}, DType::float64);
     const Tensors parts = unstack(reshape(value, {5000, 1}));
     const auto again_and_again = [](const auto& work) {
       for (int i = 0; i < 1000; ++i) work();
@@ -80,9 +80,9 @@ class LongWorkTest : public QObject {
     };
     hooks.reacquire = [](void*) { ++held; };
     set_host_hooks(hooks);
-    (void)(zeros({10}) + zeros({10}));
+    (void)(ops::zeros({10}) + ops::zeros({10}));
     QCOMPARE(releases.load(), 0);
-    (void)exp(zeros({3000000}));
+    (void)exp(ops::zeros({3000000}));
     QVERIFY(releases > 0);
     QCOMPARE(held.load(), 0);
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr double can_be_computed = 1e5;    // elements
 constexpr double more_than_memory = 1e12;  // bytes
 
-double elements_of(const Tensors& tensors) {
+double element_count(const Tensors& tensors) {
   double count = 0;
   for (const Tensor& tensor : tensors) count += static_cast<double>(tensor.count());
   return count;
@@ -39,7 +39,7 @@ bool worth_running(const OpDef& op, const Call& call) {
   const Attributes attributes(call.attributes);
   const double bytes = bytes_of(op.shape_rule({op, span_of(call.inputs), attributes, {}}));
   return bytes > more_than_memory ||
-         (bytes < 8 * can_be_computed && elements_of(call.inputs) < can_be_computed);
+         (bytes < 8 * can_be_computed && element_count(call.inputs) < can_be_computed);
 }
 
 std::string wrong_outputs(const OpDef& op, const Call& call, const Tensors& outputs) {
@@ -88,14 +88,14 @@ std::string check_call(const OpDef& op, const Call& call, Tally& tally) {
   bool answered = false;
   try {
     const bool asks_values = op.name == "where_indices";  // its shape rule reads them
-    if (asks_values && elements_of(call.inputs) > can_be_computed) return {};
+    if (asks_values && element_count(call.inputs) > can_be_computed) return {};
     if (!worth_running(op, call)) return {};
     const Tensors outputs = run_op(op, span_of(call.inputs), Attributes(call.attributes));
     answered = true;
     ++tally.answered;
     std::string wrong = wrong_outputs(op, call, outputs);
-    if (wrong.empty() && op.vjp && elements_of(call.inputs) < can_be_computed &&
-        elements_of(outputs) < can_be_computed)
+    if (wrong.empty() && op.vjp && element_count(call.inputs) < can_be_computed &&
+        element_count(outputs) < can_be_computed)
       wrong = wrong_gradients(op, call);
     return wrong;
   } catch (const Interrupted&) {
@@ -181,7 +181,7 @@ class OpsFuzzTest : public QObject {
     const Campaign calls{"ops_fuzz_refusals", "random calls of each op", 300, 2'000,
                          "further random calls of each op"};
     for_random_calls(calls, [](const OpDef& op, const Call& call) -> std::string {
-      if (op.name == "where_indices" && elements_of(call.inputs) > can_be_computed) return {};
+      if (op.name == "where_indices" && element_count(call.inputs) > can_be_computed) return {};
       const std::string text = refusal(op, call);
       return text.empty() || text.starts_with(op.name + ":") ? std::string() : "says " + text;
     });

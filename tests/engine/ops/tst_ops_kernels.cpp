@@ -11,6 +11,7 @@
 #include "engine/tape/tape.h"
 #include "tests/engine/expect_error.h"
 #include "tests/engine/ops/op_call.h"
+#include "tests/engine/same_bits.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -31,12 +32,6 @@ Tensor normal(const Shape& shape, DType dtype = DType::float32, unsigned seed = 
   return tensor;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.make_contiguous();
-  const Tensor y = b.make_contiguous();
-  return x.shape() == y.shape() && x.dtype() == y.dtype() && std::memcmp(x.raw(), y.raw(), x.bytes()) == 0;
-}
-
 bool shares_storage(const Tensor& a, const Tensor& b) {
   return a.storage().get() == b.storage().get();
 }
@@ -47,7 +42,7 @@ std::vector<T> values_of(const Tensor& tensor) {
   return {x.data<T>(), x.data<T>() + x.count()};
 }
 
-Tensor whole(std::vector<std::int32_t> values) {
+Tensor whole32(std::vector<std::int32_t> values) {
   return Tensor::from_values<std::int32_t>(values, {static_cast<std::int64_t>(values.size())});
 }
 
@@ -243,20 +238,20 @@ class OpsKernelsTest : public QObject {
   }
 
   void whole_numbers_divide_as_python_does() {
-    const Tensor a = whole({7, -7, 7, -7, 6, 0, std::numeric_limits<std::int32_t>::min()});
-    const Tensor b = whole({2, 2, -2, -2, 3, 5, -1});
+    const Tensor a = whole32({7, -7, 7, -7, 6, 0, std::numeric_limits<std::int32_t>::min()});
+    const Tensor b = whole32({2, 2, -2, -2, 3, 5, -1});
     QCOMPARE(values_of<std::int32_t>(floordiv(a, b)),
              (std::vector<std::int32_t>{3, -4, -4, 3, 2, 0, std::numeric_limits<std::int32_t>::min()}));
     QCOMPARE(values_of<std::int32_t>(mod(a, b)), (std::vector<std::int32_t>{1, 1, -1, -1, 0, 0, 0}));
     const Tensor quotient = divide(a, b);
     QVERIFY(quotient.dtype() == DType::float64);
     QCOMPARE(quotient.to_vector()[1], -3.5);
-    QCOMPARE(values_of<std::int32_t>(pow(whole({2, -3, 5}), whole({10, 3, 0}))),
+    QCOMPARE(values_of<std::int32_t>(pow(whole32({2, -3, 5}), whole32({10, 3, 0}))),
              (std::vector<std::int32_t>{1024, -27, 1}));
-    QCOMPARE(values_of<std::int32_t>(reduce_mean(whole({1, 0, 1, 1}))), std::vector<std::int32_t>{0});
-    QCOMPARE(values_of<std::int32_t>(whole({2147483647}) + whole({1})),
+    QCOMPARE(values_of<std::int32_t>(reduce_mean(whole32({1, 0, 1, 1}))), std::vector<std::int32_t>{0});
+    QCOMPARE(values_of<std::int32_t>(whole32({2147483647}) + whole32({1})),
              std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()});
-    QVERIFY(reduce_sum(whole({})).item() == 0);
+    QVERIFY(reduce_sum(whole32({})).item() == 0);
   }
 
   void long_whole_numbers_divide_alike_in_every_instruction_set() {

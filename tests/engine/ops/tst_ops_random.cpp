@@ -14,6 +14,7 @@
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/random/random_state.h"
 #include "tests/engine/expect_error.h"
+#include "tests/engine/same_bits.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -44,10 +45,6 @@ Tensor at(const char* name, DType dtype, std::int64_t counter, std::int64_t coun
 cpu::PhiloxBlock block_of(std::int64_t counter) {
   return cpu::philox_block(
       {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0}, {42, 0});
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Tensor as_dtype(const Tensor& tensor, DType dtype) {
   return tensor.dtype() == DType::float64 ? ops::cast(tensor, dtype) : tensor;
 }
 
-bool any_edge(const Tensors& inputs) {
+bool any_edge_of(const Tensors& inputs) {
   for (const Tensor& input : inputs)
     for (const double value : input.to_vector())
       if (!std::isfinite(value) || (value != 0 && std::abs(value) < 1e-3) || std::abs(value) > 100)
@@ -155,7 +155,7 @@ class OpsRegistryTest : public QObject {
 
   void float32_agrees_with_float64() {
     for_all_calls([](const OpDef& op, const Row& row, Call call, Random&) -> std::string {
-      if (!row.reference || any_edge(call.inputs)) return {};
+      if (!row.reference || any_edge_of(call.inputs)) return {};
       for (Tensor& input : call.inputs) input = as_dtype(as_dtype(input, DType::float32), DType::float64);
       const Tensors wide = run_call(op, call);
       for (Tensor& input : call.inputs) input = as_dtype(input, DType::float32);

@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/observer.h"
 #include "tests/engine/ops/derivative_calls.h"
+#include "tests/engine/same_bits.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -28,16 +29,6 @@ Tensors without_values(const Tensors& tensors) {
   Tensors others;
   for (const Tensor& tensor : tensors) others.push_back(tensor.without_values());
   return others;
-}
-
-bool same_bits(const Tensors& a, const Tensors& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!a[i] && !b[i]) continue;
-    if (!a[i] || !b[i] || a[i].dtype() != b[i].dtype() || a[i].shape() != b[i].shape()) return false;
-    const Tensor x = a[i].make_contiguous(), y = b[i].make_contiguous();
-    if (x.bytes() > 0 && std::memcmp(x.raw(), y.raw(), x.bytes()) != 0) return false;
-  }
-  return true;
 }
 
 bool is_real(const Tensor& tensor) {

@@ -4,6 +4,7 @@
 #include "engine/debug/describe.h"
 #include "engine/record/recorder.h"
 #include "engine/tape/tape.h"
+#include "tests/engine/one_gradient.h"
 #include "tests/engine/test_ops.h"
 
 /// A recorder that records while it lives.
@@ -29,11 +30,6 @@ inline tapedeck::Tensor custom_square(const tapedeck::Tensor& x) {
                           return {test_ops::add(half, half)};
                         }};
   })[0];
-}
-
-inline tapedeck::Tensor gradient(tapedeck::Tape& tape, const tapedeck::Tensor& target,
-                                 const tapedeck::Tensor& source) {
-  return tape.gradient(std::span(&target, 1), std::span(&source, 1))[0];
 }
 
 /// A vector of `count` doubles 0.5, 1.5, ….

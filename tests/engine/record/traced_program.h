@@ -17,6 +17,7 @@
 #include "engine/tape/tape.h"
 #include "engine/tape/variable.h"
 #include "engine/tensor/strings.h"
+#include "tests/engine/same_bits.h"
 
 namespace traced {
 
@@ -148,13 +149,6 @@ inline protocol::SaveTrace request_for(const std::string& path) {
   request.labels = {{"cell-1", "[3]"}};
   request.sources = {{"cell-1", "", "x = 1\n"}};
   return request;
-}
-
-inline bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (a.dtype() == DType::string) return strings_of(a) == strings_of(b);
-  const Tensor left = a.make_contiguous(), right = b.make_contiguous();
-  return left.bytes() == 0 || std::memcmp(left.raw(), right.raw(), left.bytes()) == 0;
 }
 
 /// The record as text. Times may be off by a nanosecond, so they are omitted.

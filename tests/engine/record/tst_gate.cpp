@@ -18,9 +18,9 @@ namespace {
 
 std::atomic<bool> interrupt_wanted{false};
 std::atomic<int> locks_released{0};
-thread_local std::uint32_t line = 0;
-std::uint32_t capture_line() {
-  return intern_location({"cell", "", line});
+thread_local std::uint32_t own_line = 0;
+std::uint32_t capture_own_line() {
+  return intern_location({"cell", "", own_line});
 }
 
 using Session = SteppedProgram;
@@ -34,7 +34,7 @@ std::string kind_and_op(const Record& record) {
 class TestGate : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { set_capture_location(&capture_line); }
+  void initTestCase() { set_capture_location(&capture_own_line); }
   void cleanup() {
     set_host_hooks({});
     interrupt_wanted = false;
@@ -235,11 +235,11 @@ class TestGate : public QObject {
   void a_line_step_stops_at_the_next_line() {
     Session session([] {
       const Tensor x = scalar(2);
-      line = 1;
+      own_line = 1;
       for (int i = 0; i < 5; ++i) multiply(x, x);
-      line = 2;
+      own_line = 2;
       add(x, x);
-      line = 3;
+      own_line = 3;
       add(x, x);
     });
     session.gate().command(GateCommand::pause);

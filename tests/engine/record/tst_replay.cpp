@@ -15,6 +15,7 @@
 #include "engine/tensor/strings.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/engine/record/recording.h"
+#include "tests/engine/same_bits.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -144,14 +145,6 @@ void optimisers() {
     apply_update(*Registry::instance().find("adam"), dense, others);
     apply_update(*Registry::instance().find("sparse_adam"), rows, of_rows);
   }
-}
-
-/// Their bits, not their values: NaN equals itself, and -0 is not 0.
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const Tensor first = a.make_contiguous(), second = b.make_contiguous();
-  if (a.dtype() == DType::string) return a.shape() == b.shape() && strings_of(a) == strings_of(b);
-  return a.bytes() == 0 || std::memcmp(first.raw(), second.raw(), a.bytes()) == 0;
 }
 
 RecorderOptions forgetful() {

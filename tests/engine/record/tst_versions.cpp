@@ -218,7 +218,7 @@ class VersionsTest : public QObject {
     int recomputed = 0;
     for (std::size_t i = 0; i < training.ids.size(); ++i) {
       const FoundValue found = find_value(session.recorder, training.ids[i]);
-      QVERIFY2(traced::same_bits(found.value, training.values[i]), qPrintable(QString::number(i)));
+      QVERIFY2(same_bits(found.value, training.values[i]), qPrintable(QString::number(i)));
       recomputed += found.recomputed;
     }
     if (versions_ns == 0) QCOMPARE(recomputed, 0);
@@ -240,7 +240,7 @@ class VersionsTest : public QObject {
     trace_file::save(session.recorder, traced::request_for(path));
     const auto file = trace_file::open(path);
     for (std::size_t i = 0; i < training.ids.size(); ++i)
-      QVERIFY2(traced::same_bits(find_value(*file, training.ids[i]).value, training.values[i]),
+      QVERIFY2(same_bits(find_value(*file, training.ids[i]).value, training.values[i]),
                qPrintable(QString::number(i)));
   }
 
@@ -269,13 +269,13 @@ class VersionsTest : public QObject {
       training.step();
       QCOMPARE(training.memory(), memory);
     }
-    QVERIFY(traced::same_bits(find_value(session.recorder, old).value, value));
+    QVERIFY(same_bits(find_value(session.recorder, old).value, value));
     // Whoever has a handle keeps the value.
     const Tensor handle = training.targets[0].peek();
     const Tensor as_it_was = bits_of(handle);
     training.step();
     QVERIFY(training.memory() != memory);
-    QVERIFY(traced::same_bits(handle, as_it_was));
+    QVERIFY(same_bits(handle, as_it_was));
   }
 
   void nothing_is_written_over_while_somebody_may_look() {
@@ -304,7 +304,7 @@ class VersionsTest : public QObject {
     training.steps(20);
     for (std::size_t i = 0; i < training.ids.size(); ++i) {
       const FoundValue found = find_value(session.recorder, training.ids[i]);
-      QVERIFY(!found.recomputed && traced::same_bits(found.value, training.values[i]));
+      QVERIFY(!found.recomputed && same_bits(found.value, training.values[i]));
     }
   }
 
@@ -322,7 +322,7 @@ class VersionsTest : public QObject {
       newest = product.id();
     }
     QVERIFY(session.recorder.trace().oldest_kept() > 1000);
-    QVERIFY(traced::same_bits(find_value(session.recorder, w.id()).value, training.values.back()));
+    QVERIFY(same_bits(find_value(session.recorder, w.id()).value, training.values.back()));
     QVERIFY(find_value(session.recorder, newest).value);
     // Most of what is known can be had, whatever happened to what came before.
     int gone = 0, asked = 0;
@@ -347,7 +347,7 @@ class VersionsTest : public QObject {
     training.steps(60);
     QVERIFY(session.recorder.values().held_bytes() <= options.keeping.budget_bytes + 3 * count * 4);
     for (std::size_t i = 0; i < training.ids.size(); ++i)
-      QVERIFY(traced::same_bits(find_value(session.recorder, training.ids[i]).value, training.values[i]));
+      QVERIFY(same_bits(find_value(session.recorder, training.ids[i]).value, training.values[i]));
   }
 };
 

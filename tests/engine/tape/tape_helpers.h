@@ -4,13 +4,10 @@
 #include <array>
 
 #include "engine/tape/tape.h"
+#include "tests/engine/one_gradient.h"
 #include "tests/engine/test_ops.h"
 
 namespace test_ops {
-
-inline Tensor gradient(Tape& tape, const Tensor& target, const Tensor& source) {
-  return tape.gradient(std::array{target}, std::array{source})[0];
-}
 
 inline Tensor watched(Tape& tape, double value) {
   Tensor x = scalar(value);

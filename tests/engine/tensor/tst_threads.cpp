@@ -9,6 +9,7 @@
 #include "engine/tensor/strings.h"
 #include "tests/engine/ops/rows/all_rows.h"
 #include "tests/engine/record/recording.h"
+#include "tests/engine/same_bits.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -38,17 +39,8 @@ Answer answer(const Job& job) {
   }
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (!a || !b) return !a && !b;
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (a.dtype() == DType::string) return strings_of(a) == strings_of(b);  // the bytes are where they stand
-  const Tensor x = a.make_contiguous(), y = b.make_contiguous();
-  return x.count() == 0 || std::memcmp(x.raw(), y.raw(), x.bytes()) == 0;
-}
-
 bool same(const Answer& a, const Answer& b) {
-  return a.refusal == b.refusal &&
-         std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(), same_bits);
+  return a.refusal == b.refusal && same_bits(a.tensors, b.tensors);
 }
 
 /// The results, and the gradients of their sum with respect to all floating-point inputs.
