@@ -33,14 +33,14 @@ void FakeSource::answerNext() {
   const Asked next = waiting.front();
   waiting.erase(waiting.begin());
   if (!up) return;
-  emit received(next.id, answer(next.message));
+  emit received(next.id, replyTo(next.message));
 }
 
 void FakeSource::sendStatus() {
   emit received(0, status);
 }
 
-protocol::Reply FakeSource::answer(const protocol::Request& message) {
+protocol::Reply FakeSource::replyTo(const protocol::Request& message) {
   if (const auto* get = protocol::get_if<protocol::GetRecords>(&message)) {
     protocol::Records page;
     page.total = records.size();

@@ -1,6 +1,8 @@
 // A session for tests: answers from records in memory on request, and keeps the requests.
 #pragma once
 
+#include <QtTest>
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -42,6 +44,16 @@ class FakeSource : public inspector::Source {
     while (!waiting.empty()) answerNext();
   }
   void answerNext();
+  /// Waits for a request of that kind, and answers the oldest.
+  template <class Message>
+  void answer(const protocol::Reply& reply) {
+    const auto isIt = [](const Asked& one) { return protocol::holds_alternative<Message>(one.message); };
+    QTRY_VERIFY(std::ranges::any_of(waiting, isIt));
+    const auto found = std::ranges::find_if(waiting, isIt);
+    const quint64 id = found->id;
+    waiting.erase(found);
+    emit received(id, reply);
+  }
   void sendStatus();
   /// The gate stops before the newest record, which is pending.
   void stopAtNewest(const char* reason = "step") {
@@ -65,9 +77,14 @@ class FakeSource : public inspector::Source {
       if (const auto* message = protocol::get_if<Message>(&one.message)) result.push_back(*message);
     return result;
   }
+  /// The number of requests of that kind so far.
+  template <class Message>
+  std::size_t count() const {
+    return askedFor<Message>().size();
+  }
 
  private:
-  protocol::Reply answer(const protocol::Request& message);
+  protocol::Reply replyTo(const protocol::Request& message);
   /// A thousand records an answer.
   protocol::FoundRecords answerFind(const protocol::FindRecords& find) const;
   bool onTape(const protocol::Record& record, quint64 tape) const;

@@ -81,21 +81,6 @@ class TestFunctionsModel : public QObject {
   Session session_;
   std::unique_ptr<FunctionsModel> model_;
 
-  /// Answers the newest request of that kind.
-  template <class Message>
-  void answer(const protocol::Reply& reply) {
-    const auto is_it = [](const auto& asked) { return protocol::holds_alternative<Message>(asked.message); };
-    QTRY_VERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), is_it));
-    const auto found = std::find_if(source_.waiting.begin(), source_.waiting.end(), is_it);
-    const quint64 id = found->id;
-    source_.waiting.erase(found);
-    emit source_.received(id, reply);
-  }
-  template <class Message>
-  std::size_t asked() const {
-    return source_.askedFor<Message>().size();
-  }
-
  private slots:
   void init() {
     source_.status = {};
@@ -118,15 +103,15 @@ class TestFunctionsModel : public QObject {
     source_.status.records = 100;
     source_.sendStatus();
     nothingMayHappenFor(500);
-    QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{0});
+    QCOMPARE(source_.count<protocol::GetGraphFunctions>(), std::size_t{0});
     model_->setShown(true);
-    QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{1});
+    QCOMPARE(source_.count<protocol::GetGraphFunctions>(), std::size_t{1});
     QCOMPARE(model_->emptyText(), QString("Asking the session for its functions …"));
-    answer<protocol::GetGraphFunctions>(listOf({}));
+    source_.answer<protocol::GetGraphFunctions>(listOf({}));
     QVERIFY(model_->emptyText().startsWith("No function was traced yet"));
     source_.status.records = 101;
     source_.sendStatus();
-    answer<protocol::GetGraphFunctions>(listOf({}, true));
+    source_.answer<protocol::GetGraphFunctions>(listOf({}, true));
     QVERIFY(model_->emptyText().startsWith("Functions run eagerly"));
   }
 
@@ -137,69 +122,69 @@ class TestFunctionsModel : public QObject {
       some.push_back(functionOf("f" + std::to_string(i), {traceOf(i, {first_call})}));
     auto page = listOf(some);
     page.total = 150;
-    answer<protocol::GetGraphFunctions>(page);
+    source_.answer<protocol::GetGraphFunctions>(page);
     QVERIFY(model_->functions().empty());  // all at once
     QCOMPARE(source_.askedFor<protocol::GetGraphFunctions>().back().first, 100u);
     some.resize(50);
     page = listOf(some);
     page.first = 100;
     page.total = 150;
-    answer<protocol::GetGraphFunctions>(page);
+    source_.answer<protocol::GetGraphFunctions>(page);
     QCOMPARE(model_->functions().size(), std::size_t{150});
     QCOMPARE(model_->listNote(), QString());
   }
 
   void aGraphComesInPiecesAndTheOldOneStaysUntilAllAreHere() {
     model_->setShown(true);
-    answer<protocol::GetGraphFunctions>(
+    source_.answer<protocol::GetGraphFunctions>(
         listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
     QCOMPARE(model_->trace(), 2u);  // the newest
     QCOMPARE(model_->graphNote(), QString("Fetching the graph …"));
-    answer<protocol::GetGraph>(pageOf(2, 0, 1000, 1500));
+    source_.answer<protocol::GetGraph>(pageOf(2, 0, 1000, 1500));
     QCOMPARE(model_->graphNote(), QString("Fetching the graph: 1,000 of 1,500 rows"));
     QVERIFY(model_->rows().empty());
-    answer<protocol::GetGraph>(pageOf(2, 1000, 500, 1500));
+    source_.answer<protocol::GetGraph>(pageOf(2, 1000, 500, 1500));
     QCOMPARE(model_->rows().size(), std::size_t{1500});
     QCOMPARE(model_->graphNote(), QString());
     model_->choose(1);
     QCOMPARE(model_->rows().size(), std::size_t{1500});
-    answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
+    source_.answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
     QCOMPARE(model_->rows().size(), std::size_t{3});
     // Rows that do not follow are an error, and no graph.
     model_->choose(2);
-    answer<protocol::GetGraph>(pageOf(2, 7, 3, 1500));
+    source_.answer<protocol::GetGraph>(pageOf(2, 7, 3, 1500));
     QVERIFY(model_->graphNote().contains("malformed"));
     QVERIFY(model_->rows().empty() && model_->stages().empty());
     // The one that is here is shown again, and asked for no more.
-    const std::size_t before = asked<protocol::GetGraph>();
+    const std::size_t before = source_.count<protocol::GetGraph>();
     model_->choose(1);
     QCOMPARE(model_->rows().size(), std::size_t{3});
     QCOMPARE(model_->graphNote(), QString());
-    QCOMPARE(asked<protocol::GetGraph>(), before);
+    QCOMPARE(source_.count<protocol::GetGraph>(), before);
   }
 
   void theNewestTraceOfTheSameFunctionTakesThePlaceOfOneThatHasGone() {
     model_->setShown(true);
-    answer<protocol::GetGraphFunctions>(
+    source_.answer<protocol::GetGraphFunctions>(
         listOf({functionOf("f", {traceOf(1, {first_call})}), functionOf("g", {traceOf(2, {first_call})})}));
     model_->choose(1);
-    answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
+    source_.answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
     source_.status.records = 9;
     source_.sendStatus();
-    answer<protocol::GetGraphFunctions>(
+    source_.answer<protocol::GetGraphFunctions>(
         listOf({functionOf("g", {traceOf(2, {first_call})}), functionOf("f", {traceOf(5, {first_call})}),
                 functionOf("h", {traceOf(6, {first_call})})}));
     QCOMPARE(model_->trace(), 5u);
-    answer<protocol::GetGraph>(protocol::Failure{"Trace 5 is not there any longer.", "gone"});
+    source_.answer<protocol::GetGraph>(protocol::Failure{"Trace 5 is not there any longer.", "gone"});
     QCOMPARE(model_->graphNote(), QString("Trace 5 is not there any longer."));
     QVERIFY(model_->rows().empty() && model_->stages().empty());
   }
 
   void aSessionThatEndedIsShownAsOfThen() {
     model_->setShown(true);
-    answer<protocol::GetGraphFunctions>(
+    source_.answer<protocol::GetGraphFunctions>(
         listOf({functionOf("f", {traceOf(1, {first_call}), traceOf(2, {first_call})})}));
-    answer<protocol::GetGraph>(pageOf(2, 0, 3, 3));
+    source_.answer<protocol::GetGraph>(pageOf(2, 0, 3, 3));
     source_.setUp(false);
     QTRY_VERIFY(!session_.live());
     QCOMPARE(model_->listNote(), QString("The session has ended; this is as of then."));
@@ -233,7 +218,7 @@ class TestFunctionsModel : public QObject {
     shown.clear();
     model_->setShown(true);
     QVERIFY2(shown.startsWith(words), qPrintable(shown));
-    QCOMPARE(asked<protocol::GetGraphFunctions>(), std::size_t{0});
+    QCOMPARE(source_.count<protocol::GetGraphFunctions>(), std::size_t{0});
     disconnect(model_.get(), &FunctionsModel::noteChanged, this, nullptr);
   }
 

@@ -46,21 +46,6 @@ class TestHealthModel : public QObject {
   Session session_;
   std::unique_ptr<HealthModel> model_;
 
-  /// Answers the newest request of that kind.
-  template <class Message>
-  void answer(const protocol::Reply& reply) {
-    const auto is_it = [](const auto& asked) { return protocol::holds_alternative<Message>(asked.message); };
-    QTRY_VERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), is_it));
-    const auto found = std::find_if(source_.waiting.begin(), source_.waiting.end(), is_it);
-    const quint64 id = found->id;
-    source_.waiting.erase(found);
-    emit source_.received(id, reply);
-  }
-  template <class Message>
-  std::size_t asked() const {
-    return source_.askedFor<Message>().size();
-  }
-
  private slots:
   void init() {
     source_.status.records = source_.status.finished = 2;
@@ -82,55 +67,56 @@ class TestHealthModel : public QObject {
     source_.status.records = 100;
     source_.sendStatus();
     nothingMayHappenFor(50);
-    QCOMPARE(asked<protocol::GetHealth>(), std::size_t{0});
+    QCOMPARE(source_.count<protocol::GetHealth>(), std::size_t{0});
     model_->setShown(true);
-    QCOMPARE(asked<protocol::GetHealth>(), std::size_t{1});
+    QCOMPARE(source_.count<protocol::GetHealth>(), std::size_t{1});
     QVERIFY(source_.askedFor<protocol::GetHealth>()[0].live_ms > 0);
     model_->setShown(false);
     QCOMPARE(source_.askedFor<protocol::GetHealth>().back().live_ms,
              0U);  // at once, not when its time is over
-    const std::size_t before = asked<protocol::GetHealth>();
+    const std::size_t before = source_.count<protocol::GetHealth>();
     source_.sendStatus();
-    QCOMPARE(asked<protocol::GetHealth>(), before);
+    QCOMPARE(source_.count<protocol::GetHealth>(), before);
   }
 
   void stepsAreRecomputedUntilAllThatIsWantedIsHere() {
     model_->setShown(true);
-    answer<protocol::GetHealth>(tableOf(2000, 0, 0));
+    source_.answer<protocol::GetHealth>(tableOf(2000, 0, 0));
     QVERIFY(model_->recomputing());
     QCOMPARE(source_.askedFor<protocol::SampleHealth>().back().steps, 40U);
-    answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, {}});
+    source_.answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, {}});
     QCOMPARE(model_->howSampled(), QString("Recomputing: 12 of 40 steps"));
-    answer<protocol::GetHealth>(tableOf(2000, 12, 12));
-    answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, {}});
-    answer<protocol::GetHealth>(tableOf(2000, 40, 40));
+    source_.answer<protocol::GetHealth>(tableOf(2000, 12, 12));
+    source_.answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, {}});
+    source_.answer<protocol::GetHealth>(tableOf(2000, 40, 40));
     QVERIFY(!model_->recomputing());
     QCOMPARE(model_->howSampled(), QString("40 of 2,000 steps, recomputed"));
-    const std::size_t before = asked<protocol::SampleHealth>();
+    const std::size_t before = source_.count<protocol::SampleHealth>();
     source_.sendStatus();
     nothingMayHappenFor(500);
-    QCOMPARE(asked<protocol::SampleHealth>(), before);
+    QCOMPARE(source_.count<protocol::SampleHealth>(), before);
     model_->sampleMore();
-    answer<protocol::GetHealth>(tableOf(2000, 40, 40));
+    source_.answer<protocol::GetHealth>(tableOf(2000, 40, 40));
     QCOMPARE(source_.askedFor<protocol::SampleHealth>().back().steps, 80U);
     model_->cancel();
     QVERIFY(!model_->recomputing());
-    QVERIFY(asked<protocol::Cancel>() > 0 || source_.askedFor<protocol::SampleHealth>().size() > before);
+    QVERIFY(source_.count<protocol::Cancel>() > 0 ||
+            source_.askedFor<protocol::SampleHealth>().size() > before);
   }
 
   void whileACellRunsNothingIsRecomputed() {
     source_.status.running_cell = "cell";
     source_.sendStatus();
     model_->setShown(true);
-    answer<protocol::GetHealth>(tableOf(10, 4, 0, 4));
-    QCOMPARE(asked<protocol::SampleHealth>(), std::size_t{0});
+    source_.answer<protocol::GetHealth>(tableOf(10, 4, 0, 4));
+    QCOMPARE(source_.count<protocol::SampleHealth>(), std::size_t{0});
     QCOMPARE(model_->howSampled(), QString("4 of 10 steps, sampled live; from now on one of every 4 steps"));
     QVERIFY(!source_.askedFor<protocol::GetHealthFindings>().back().explain);
   }
 
   void rowsCurvesAndRanges() {
     model_->setShown(true);
-    answer<protocol::GetHealth>(tableOf(2000, 40, 40));
+    source_.answer<protocol::GetHealth>(tableOf(2000, 40, 40));
     QCOMPARE(model_->rowCount(), 2);
     QCOMPARE(model_->selected(), quint64{7});  // the first layer
     QCOMPARE(model_->range("gradient"), (std::pair{1e-6, 2.0}));
@@ -142,7 +128,7 @@ class TestHealthModel : public QObject {
     curve.steps = {1, 2};
     curve.values = {3, 4};
     curve.records = {1, 2};
-    answer<protocol::GetHealthCurve>(curve);
+    source_.answer<protocol::GetHealthCurve>(curve);
     QCOMPARE(model_->curves().size(), std::size_t{1});
     QCOMPARE(model_->curves()[0]->values, (std::vector<double>{3, 4}));
     model_->select(8);
@@ -157,7 +143,7 @@ class TestHealthModel : public QObject {
     table.runs[0].recomputed = 70;
     model_->setShown(true);
     QVERIFY(!source_.askedFor<protocol::GetHealth>().back().run);
-    answer<protocol::GetHealth>(table);
+    source_.answer<protocol::GetHealth>(table);
     QCOMPARE(model_->run(), -1);
     QVERIFY(model_->shownRun() && model_->shownRun()->number == 4);
     protocol::HealthFindings findings;
@@ -167,29 +153,29 @@ class TestHealthModel : public QObject {
     findings.findings[0].subject = 7;
     findings.not_seen = {{3, "77 of 300 steps were sampled."}};
     QVERIFY(!source_.askedFor<protocol::GetHealthFindings>().back().run);
-    answer<protocol::GetHealthFindings>(findings);
+    source_.answer<protocol::GetHealthFindings>(findings);
     QCOMPARE(model_->notSeen(3), QString("77 of 300 steps were sampled."));
     QCOMPARE(model_->notSeen(4), QString());
     model_->show(0);
     QCOMPARE(source_.askedFor<protocol::GetHealth>().back().run, std::optional<std::uint64_t>(3));
     QCOMPARE(model_->run(), -1);  // the findings are those of all still
     table.run = 3;
-    answer<protocol::GetHealth>(table);
+    source_.answer<protocol::GetHealth>(table);
     QCOMPARE(model_->shownRun()->number, std::uint64_t{3});
-    answer<protocol::SampleHealth>(protocol::HealthSampled{80, 80, true, {}});
+    source_.answer<protocol::SampleHealth>(protocol::HealthSampled{80, 80, true, {}});
     QVERIFY(model_->howSampled().startsWith("77 of 300 steps: 7 sampled live, 70 recomputed"));
     QCOMPARE(source_.askedFor<protocol::GetHealthCurve>().back().run, std::optional<std::uint64_t>(3));
     // A curve of the run that was shown before comes too late.
     protocol::HealthCurve curve{7, 4, "gradient", {1, 2}, {3, 4}, {1, 2}};
-    answer<protocol::GetHealthCurve>(curve);
+    source_.answer<protocol::GetHealthCurve>(curve);
     QVERIFY(model_->curves().empty());
     model_->stepRun(1);
     QCOMPARE(model_->run(), 1);
     QCOMPARE(source_.askedFor<protocol::GetHealth>().back().run, std::optional<std::uint64_t>(4));
     table.run = 4;
-    answer<protocol::GetHealth>(table);
+    source_.answer<protocol::GetHealth>(table);
     QCOMPARE(source_.askedFor<protocol::GetHealthFindings>().back().run, std::optional<std::uint64_t>(4));
-    answer<protocol::GetHealthFindings>(protocol::HealthFindings{table.version, {}, {}});
+    source_.answer<protocol::GetHealthFindings>(protocol::HealthFindings{table.version, {}, {}});
     QVERIFY(model_->findings().empty() && model_->judged());
     model_->stepRun(-1);
     QCOMPARE(model_->run(), 0);
@@ -200,30 +186,30 @@ class TestHealthModel : public QObject {
 
   void noFindingsSayNothingBeforeTheRulesWereAsked() {
     model_->setShown(true);
-    answer<protocol::GetHealth>(tableOf(2, 2, 2));
+    source_.answer<protocol::GetHealth>(tableOf(2, 2, 2));
     QVERIFY(model_->findings().empty() && !model_->judged());
-    answer<protocol::GetHealthFindings>(protocol::HealthFindings{2, {}, {}});
+    source_.answer<protocol::GetHealthFindings>(protocol::HealthFindings{2, {}, {}});
     QVERIFY(model_->judged());
   }
 
   void theCurveOfAFindingIsShownThoughItsRowIsNotInSight() {
     model_->setShown(true);
-    answer<protocol::GetHealth>(tableOf(2, 2, 2));
+    source_.answer<protocol::GetHealth>(tableOf(2, 2, 2));
     protocol::HealthFindings findings;
     findings.findings.resize(1);
     findings.findings[0].run = 4;
     findings.findings[0].subject = 99;
     findings.findings[0].quantity = "dead";
-    answer<protocol::GetHealthFindings>(findings);
+    source_.answer<protocol::GetHealthFindings>(findings);
     model_->show(0);
     QCOMPARE(source_.askedFor<protocol::GetHealthCurve>().back().subject, std::uint64_t{99});
     protocol::HealthCurve curve{99, 4, "dead", {1, 2}, {0, 1}, {1}};
-    answer<protocol::GetHealthCurve>(curve);
+    source_.answer<protocol::GetHealthCurve>(curve);
     QVERIFY(model_->curves().empty());  // its lists do not go together
     model_->select(7);
     model_->show(0);
     curve.records = {1, 2};
-    answer<protocol::GetHealthCurve>(curve);
+    source_.answer<protocol::GetHealthCurve>(curve);
     QCOMPARE(model_->curves().size(), std::size_t{1});
     // Hidden it waits for no curve.
     model_->select(7);
@@ -245,7 +231,7 @@ class TestHealthModel : public QObject {
   void aFindingIsAClickFromItsOp() {
     source_.records = test::RecordsText("op matmul(X:2x3) -> y:2x3\nop relu(y) -> z").records;
     model_->setShown(true);
-    answer<protocol::GetHealth>(tableOf(2, 2, 2));
+    source_.answer<protocol::GetHealth>(tableOf(2, 2, 2));
     protocol::HealthFindings findings;
     findings.findings.resize(1);
     findings.findings[0].sentence = "W1 is dead.";
@@ -254,7 +240,7 @@ class TestHealthModel : public QObject {
     findings.findings[0].subject = 8;
     findings.findings[0].tensor.emplace().id = 5;
     QSignalSpy picked(&session_, &Session::tensorPicked);
-    answer<protocol::GetHealthFindings>(findings);
+    source_.answer<protocol::GetHealthFindings>(findings);
     QCOMPARE(model_->findings().size(), std::size_t{1});
     model_->show(0);
     QCOMPARE(session_.cursor(), quint64{2});

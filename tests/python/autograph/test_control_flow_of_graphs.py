@@ -4,6 +4,7 @@ import io
 import unittest
 
 import tapedeck as tf
+from collatz import collatz
 from graph_backend import plugged_in
 
 
@@ -32,16 +33,6 @@ class ControlFlow(unittest.TestCase):
         return function.__code__.co_firstlineno
 
     def test_loops_and_branches(self):
-        def collatz(a):
-            steps = tf.constant(0)
-            while a != 1:
-                if a % 2 == 0:
-                    a = a // 2
-                else:
-                    a = 3 * a + 1
-                steps += 1
-            return steps
-
         def iterations(x):
             total = tf.constant(0)
             for i in tf.range(10):

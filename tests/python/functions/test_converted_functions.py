@@ -4,6 +4,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
+from collatz import collatz
 from graph_mode import GraphCase
 
 
@@ -18,17 +19,7 @@ class Converted(GraphCase):
         return made
 
     def test_collatz(self):
-        def steps(a):
-            count = tf.constant(0)
-            while a != 1:
-                if a % 2 == 0:
-                    a = a // 2
-                else:
-                    a = 3 * a + 1
-                count += 1
-            return count
-
-        made = self.assertFollows(steps, (12,), (27,), (1,))
+        made = self.assertFollows(collatz, (12,), (27,), (1,))
         self.assertEqual(int(made(tf.constant(97))), 118)
 
     def test_loops_with_exits(self):

@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 
 import tapedeck as tf
+from collatz import collatz
 from graph_mode import GraphCase
 from tapedeck.data import settings
 
@@ -440,16 +441,6 @@ class Functions(GraphCase):
         self.count(lambda of: Dataset.range(5).window(2).flat_map(of(lambda w: w.batch(2))))
 
     def test_control_flow_in_them(self):
-        def collatz(a):
-            steps = tf.constant(0)
-            while a != 1:
-                if a % 2 == 0:
-                    a = a // 2
-                else:
-                    a = 3 * a + 1
-                steps += 1
-            return steps
-
         self.assertEqual([int(x) for x in Dataset.range(1, 13).map(collatz)], [0, 1, 7, 2, 5, 8, 16, 3, 19, 6, 14, 9])
 
     def test_reduce_scan_and_group(self):
