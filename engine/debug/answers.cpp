@@ -90,10 +90,10 @@ protocol::Reply of_conversation(const Message&) {
 Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
   using namespace protocol;
   if (auto refused = refused_by_file(recorder_, request)) return std::move(*refused);
-  // A job of `work`(cancel, report), which gives the reply.
-  const auto job = [](auto work) -> Answer {
-    return Jobs::Work([work](const CancelFlag& cancel, const Jobs::Report& report) {
-      return guarded(cancel, [&]() -> Reply { return work(cancel, report); });
+  // A job of `work`, which gives the reply. Not a template: it would be compiled for each kind of message.
+  const auto job = [](Jobs::Work work) -> Answer {
+    return Jobs::Work([work = std::move(work)](const CancelFlag& cancel, const Jobs::Report& report) {
+      return guarded(cancel, [&] { return work(cancel, report); });
     });
   };
   const auto by = [&job]<class Reader, class Message, class Result>(
