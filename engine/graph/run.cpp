@@ -7,6 +7,7 @@
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
 #include "engine/graph/schedule.h"
+#include "engine/graph/specializations.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
@@ -43,6 +44,10 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), layout_(graph_) 
   for (const Node& node : graph_.nodes) careful_.push_back(is_open(graph_, node));
   schedule_ = std::make_unique<const Schedule>(graph_, layout_);
   gradients_ = std::make_unique<GradientGraphs>(graph_);
+  plays_tapes_ = uses_tapes(graph_);
+  const auto parameters = std::span<const Node>(graph_.nodes).first(graph_.arguments + graph_.captured.size());
+  if (std::ranges::any_of(parameters, [](const Node& node) { return !node.unknown.empty(); }))
+    specializations_ = std::make_unique<Specializations>(*this);
 }
 
 Executable::~Executable() = default;
@@ -205,8 +210,11 @@ std::vector<ValueSpec> specs_of_results(const Node& node) {
 
 Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
-  if (current_tracer())
-    return host_call(node.host->owning ? node.host->owning() : *node.host, specs_of_results(node), inputs);
+  if (current_tracer()) {
+    const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer());
+    const bool owns = node.host->owning && !(tracer && tracer->shares_owner());
+    return host_call(owns ? node.host->owning() : *node.host, specs_of_results(node), inputs);
+  }
   Tensors results = node.host->function(inputs);
   if (results.size() != node.results.size())
     fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
@@ -457,12 +465,26 @@ std::optional<Tensors> Executable::run_taped(std::span<const Tensor> arguments, 
   return gradients_->run_taped(arguments, outer);
 }
 
+std::optional<Tensors> Executable::run_specialized(std::span<const Tensor> arguments,
+                                                   const Draws* outer) const {
+  if (!specializations_ || outer || !is_unattended()) return std::nullopt;
+  const detail::ThreadState& thread = detail::thread_state;
+  const bool is_recorded = thread.recording != 0 && thread.quiet == 0;
+  if (!plays_tapes_ && !is_recorded) return std::nullopt;
+  check(arguments);
+  const std::shared_ptr<const Executable> known = specializations_->of(arguments);
+  if (!known) return std::nullopt;
+  return (*known)(arguments);
+}
+
 Tensors Executable::operator()(std::span<const Tensor> arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_specialized(arguments, outer)) return std::move(*results);
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   return run(arguments, {outer});
 }
 
 Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_specialized(arguments, outer)) return std::move(*results);
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   check(arguments);
   Run run(layout_.slot_count, {outer});
