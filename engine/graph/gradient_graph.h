@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/graph/draws.h"
@@ -43,16 +44,18 @@ class GradientGraphs {
  private:
   struct Known;
   std::optional<std::vector<bool>> known_to_tapes(std::span<const Tensor> arguments) const;
-  std::shared_ptr<TapedGraph> taped_graph(const std::vector<bool>& known);
+  std::shared_ptr<TapedGraph> taped_graph(const std::vector<bool>& known, bool alone);
 
   const Graph& graph_;
   std::vector<Value> inputs_;  ///< what a tape may know before the graph runs
   /// Constants from before the trace inside of branches and loops: ids. A tape that watches one has each
   /// node.
   std::vector<std::uint64_t> inner_constants_;
-  bool is_possible_ = false;  ///< for some inputs
+  bool is_possible_ = false;       ///< for some inputs
+  bool depends_on_tapes_ = false;  ///< what is kept: on whether a single tape records
   std::mutex mutex_;
-  std::map<std::vector<bool>, std::shared_ptr<TapedGraph>> taped_;  ///< nullptr: not possible for these
+  /// By what a tape knows, and whether a single one records; nullptr: not possible for these.
+  std::map<std::pair<std::vector<bool>, bool>, std::shared_ptr<TapedGraph>> taped_;
 };
 
 }  // namespace tapedeck::graph

@@ -24,11 +24,11 @@ Tensor carrier_of(KeptList list) {
                       DType::int64, Shape{}, Strides{}, 0);
 }
 
-void unwind(const Tensor& carrier, const std::function<void(Tensors kept)>& visit) {
+void unwind_kept(const Tensor& carrier, const std::function<void(Tensors kept, bool is_last)>& visit) {
   // The number is the first member, so this is the object's address.
   auto& list = reinterpret_cast<Carried*>(const_cast<std::byte*>(carrier.raw()))->list;
-  const bool is_last = carrier.references() == 1 && carrier.storage()->references() == 1;
-  for (std::size_t i = list.size(); i-- > 0;) visit(is_last ? std::move(list[i]) : list[i]);
+  const bool is_sole = carrier.references() == 1 && carrier.storage()->references() == 1;
+  for (std::size_t i = list.size(); i-- > 0;) visit(is_sole ? std::move(list[i]) : list[i], i == 0);
 }
 
 }  // namespace tapedeck::graph

@@ -14,8 +14,9 @@ using KeptList = std::vector<Tensors>;
 
 /// An int64 scalar that owns the list.
 Tensor carrier_of(KeptList list);
-/// Calls `visit` for each iteration, the last one first. `carrier`: of carrier_of. An iteration's tensors go
-/// before the next ones are visited where nothing else has the carrier.
-void unwind(const Tensor& carrier, const std::function<void(Tensors kept)>& visit);
+/// Calls `visit` for each iteration, the last one first. `carrier`: of carrier_of, whose value is the number
+/// of iterations. An iteration's tensors go before the next ones are visited where nothing else has the
+/// carrier.
+void unwind_kept(const Tensor& carrier, const std::function<void(Tensors kept, bool is_last)>& visit);
 
 }  // namespace tapedeck::graph

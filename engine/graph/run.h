@@ -68,6 +68,7 @@ class Executable {
   void run_group(std::size_t begin, std::size_t end, Run& run) const;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
   Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
+  Tensors run_unwind(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_custom(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_loop(std::size_t number, std::span<const Tensor> inputs) const;
 

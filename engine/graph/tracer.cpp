@@ -42,6 +42,7 @@ std::uint64_t next_number() {
 
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around), number_(next_number()) {
   graph_.name = std::move(name);
+  graph_.has_gaps = around && around->graph_.has_gaps;
   if (around)
     locate_ = around->locate_;
   else
@@ -125,6 +126,7 @@ Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   const ValueSpec spec = graph::spec_of(tensor);
   set_results(node, {&spec, 1});
   captures_.push_back(std::move(node));
+  graph_.has_gaps = graph_.has_gaps || around_->may_lack(tensor);
   graph_.captured.push_back(tensor);
   // Its number is known when the number of arguments is: finish() puts it there.
   return values_[tensor.id()] = {-1 - static_cast<std::int32_t>(captures_.size()), 0};
