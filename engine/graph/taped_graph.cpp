@@ -196,11 +196,19 @@ Tensors TapedGraph::run(std::span<const Tensor> arguments, const Draws* outer) {
   Tensors inputs, outputs;
   for (const std::size_t place : input_places_) inputs.push_back(found[place]);
   for (const std::size_t place : output_places_) outputs.push_back(found[place]);
+  // What a branch or a loop passes on is that tensor, whose gradient gets what its readers add.
+  Tensors passed(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (controls_.contains(outputs_[i].node) &&
+        std::ranges::any_of(inputs, [&](const Tensor& input) { return input.same_body(outputs[i]); }))
+      passed[i] = outputs[i];
   tapedeck::detail::make_outputs_distinct(inputs, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) found[output_places_[i]] = outputs[i];
   Tensors results;
   for (std::size_t i = 0; i < places_.size(); ++i)
-    results.push_back(places_[i] == no_place ? found[i] : outputs[places_[i]]);
+    results.push_back(places_[i] == no_place ? found[i]
+                      : passed[places_[i]]   ? passed[places_[i]]
+                                             : outputs[places_[i]]);
   if (!tapedeck::detail::recording_tape(inputs)) return results;
 
   auto kept = std::make_shared<Tensors>();

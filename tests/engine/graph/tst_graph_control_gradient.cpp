@@ -258,20 +258,87 @@ class TestGraphControlGradient : public QObject {
   }
 
   void iterations_keep_only_what_vjps_read() {
-    const Tensors x{varied({100, 100}, 1), varied({100, 100}, 2), integer(3)};
-    // A sum's VJP reads shapes alone, so the list of the iterations holds none of its tensors.
-    Tensor step = varied({100, 100}, 3);
-    const Executable sums(graph_of(x, [&](Inputs in) {
-      return times(in[2], {in[0] * 1.0, in[1] * 1.0},
-                   [&](Inputs state) { return Tensors{state[0] + state[1], state[1] + state[0]}; });
+    const Tensor x = varied({100, 100}, 1), w = varied({100, 100}, 2), v = varied({100, 100}, 3);
+    const Executable f(graph_of({x, w, v, integer(3)}, [](Inputs in) {
+      return times(in[3], {in[0] + in[1]}, [&](Inputs state) {
+        const Tensors taken = choose(
+            ops::less(ops::reduce_sum(state[0]), number(0)), [&] { return Tensors{state[0] + in[1]}; },
+            [&] { return Tensors{in[1] - state[0]}; });
+        return Tensors{taken[0] * in[2] + in[1]};
+      });
     }));
     Tape tape;
     tape.start();
-    tape.watch(x[0]);
-    tape.watch(x[1]);
-    const Tensors y = sums(x);
+    for (const Tensor& each : {x, w, v}) tape.watch(each);
+    const std::uint32_t before = v.references();
+    const Tensors y = f(Tensors{x, w, v, integer(3)});
+    QCOMPARE(x.references(), std::uint32_t{1});  // the VJPs of sums and differences read shapes alone
+    QCOMPARE(w.references(), std::uint32_t{1});
     QCOMPARE(y[0].references(), std::uint32_t{1});
-    QCOMPARE(x[1].references(), std::uint32_t{1});
+    QVERIFY(v.references() > before);  // a product's reads its factors
+  }
+
+  void what_else_reads_an_argument_adds_to_its_gradient_in_the_program_s_order() {
+    // A loop of no iteration, and a side, may give the argument itself; what is behind the call adds first.
+    const Function f = [](Inputs x) {
+      const Tensors looped = times(x[3], {x[0], x[1]}, [&](Inputs state) {
+        return Tensors{ops::tanh(state[0] * x[2]) * state[0], state[1]};
+      });
+      return choose(
+          ops::less(ops::reduce_sum(looped[0]), number(0)),
+          [&] { return Tensors{looped[0], looped[1] * looped[0]}; },
+          [&] { return Tensors{looped[0] * looped[1] * x[2], looped[1]}; });
+    };
+    for (const int count : {0, 1, 4})
+      for (const double sign : {-1.0, 1.0}) {
+        const Tensors x{varied({6}, 1) + number(sign), varied({6}, 2), varied({6}, 3), integer(count)};
+        const Executable executable(graph_of(x, f));
+        const auto program = [&](const Function& function) {
+          return gradients_of(
+              [&](Inputs in) {
+                const Tensor before = ops::exp(in[0]) * in[1] * in[2];
+                const Tensors once = function(in);
+                const Tensors again = function(Tensors{in[0], once[1], in[2], in[3]});
+                return Tensors{ops::reduce_sum(once[0] * in[0] * in[1] + once[1] * again[0] + before) +
+                               ops::reduce_sum(in[0] * in[0] * again[1] * once[0])};
+              },
+              x);
+        };
+        QVERIFY(equal_bits(program([&](Inputs in) { return executable(in); }), program(f)));
+      }
+  }
+
+  void results_are_sources_too() {
+    const Function f = [](Inputs x) {
+      const Tensors after = times(x[2], {x[0] * 1.0, x[1] * 1.0}, [&](Inputs state) {
+        const Tensor first = ops::sin(state[0]) * state[1];
+        return Tensors{first, ops::exp(first * state[1])};
+      });
+      const Tensors taken = choose(
+          ops::less(ops::reduce_sum(after[0]), number(0)), [&] { return Tensors{after[0] * x[0]}; },
+          [&] { return Tensors{after[1] * x[1]}; });
+      return Tensors{after[0], after[1], taken[0]};
+    };
+    for (const int count : {0, 1, 3}) {
+      const Tensors x{varied({4}, 1), varied({4}, 2), integer(count)};
+      const Executable executable(graph_of(x, f));
+      const auto program = [&](const Function& function) {
+        Tensors all;
+        for (std::size_t target = 0; target < 3; ++target) {
+          Tape tape;
+          tape.start();
+          tape.watch(x[0]);
+          tape.watch(x[1]);
+          const Tensors y = function(x);
+          tape.stop();
+          const Tensors sources{x[0], x[1], y[0], y[1], y[2]};
+          const Tensors found = tape.gradient({&y[target], 1}, std::span<const Tensor>(sources));
+          all.insert(all.end(), found.begin(), found.end());
+        }
+        return all;
+      };
+      QVERIFY(equal_bits(program([&](Inputs in) { return executable(in); }), program(f)));
+    }
   }
 
   void functions_of_unknown_extents_have_gradient_graphs_of_known_ones() {
