@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/graph/hoisted_reads.h"
 #include "engine/graph/specializations.h"
 #include "engine/graph/taped_graph.h"
 #include "engine/tape/tape_state.h"
@@ -45,7 +46,8 @@ bool a_single_tape_records() {
 
 }  // namespace
 
-GradientGraphs::GradientGraphs(const Graph& graph) : graph_(graph) {
+GradientGraphs::GradientGraphs(const Graph& before) : graph_(hoisted_reads(before)) {
+  const Graph& graph = graph_;
   if (graph.has_gaps || has_unknown_shapes(graph)) return;
   std::size_t ops = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

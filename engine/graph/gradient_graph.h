@@ -27,7 +27,6 @@ class TapedGraph;
 /// Those of one graph. Safe from several threads.
 class GradientGraphs {
  public:
-  /// The graph must stay there.
   explicit GradientGraphs(const Graph& graph);
   ~GradientGraphs();
 
@@ -46,7 +45,7 @@ class GradientGraphs {
   std::optional<std::vector<bool>> known_to_tapes(std::span<const Tensor> arguments) const;
   std::shared_ptr<TapedGraph> taped_graph(const std::vector<bool>& known, bool alone);
 
-  const Graph& graph_;
+  const Graph graph_;  ///< whose branches and loops read no variables, as far as possible
   std::vector<Value> inputs_;  ///< what a tape may know before the graph runs
   /// Constants from before the trace inside of branches and loops: ids. A tape that watches one has each
   /// node.

@@ -2,24 +2,11 @@
 
 #include <algorithm>
 
+#include "engine/graph/hoisted_reads.h"
 #include "engine/graph/taped_graph.h"
 
 namespace tapedeck::graph {
 namespace {
-
-bool reads_variables(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return node.kind == NodeKind::read ||
-           std::ranges::any_of(node.graphs, [](const auto& inner) { return reads_variables(*inner); });
-  });
-}
-
-bool assigns(const Graph& graph, const Variable& variable) {
-  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    return (node.kind == NodeKind::assign && node.variable->id() == variable.id()) ||
-           std::ranges::any_of(node.graphs, [&](const auto& inner) { return assigns(*inner, variable); });
-  });
-}
 
 bool has_host_calls(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {

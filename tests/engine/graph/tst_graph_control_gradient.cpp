@@ -308,6 +308,44 @@ class TestGraphControlGradient : public QObject {
       }
   }
 
+  void variables_that_branches_and_loops_read_are_sources() {
+    const Variable w(varied({4}, 5), "w"), b(varied({4}, 6), "b"), counter(integer(0), "counter");
+    const Function f = [&](Inputs x) {
+      const Tensors after = times(x[1], {x[0] * 1.0}, [&](Inputs state) {
+        Variable(counter).assign(counter.read() + integer(1));
+        return choose(
+            ops::less(ops::reduce_sum(state[0]), number(0)),
+            [&] { return Tensors{ops::tanh(state[0] * w.read() + b.read())}; },
+            [&] { return Tensors{ops::sin(state[0]) - w.read()}; });
+      });
+      return Tensors{ops::reduce_sum(after[0] * w.read())};
+    };
+    for (const int count : {0, 1, 4}) {
+      const Tensors x{varied({4}, 1), integer(count)};
+      const Executable executable(graph_of(x, f));
+      const auto program = [&](const Function& function, std::size_t* vjps) {
+        Tape tape;
+        tape.start();
+        tape.watch(x[0]);
+        const Tensors y = function(x);
+        tape.stop();
+        std::optional<EventLog> log;
+        if (vjps) log.emplace();
+        const std::array<Tape::Source, 3> sources{Tape::Source{x[0], {}}, Tape::Source{{}, w},
+                                                  Tape::Source{{}, b}};
+        Tensors found = tape.gradient(y, sources, {}, Unconnected::none);
+        if (vjps)
+          *vjps = static_cast<std::size_t>(std::ranges::count_if(
+              log->lines, [](const auto& line) { return line.find(" vjp ") != std::string::npos; }));
+        return found;
+      };
+      std::size_t vjps = 0;
+      QVERIFY(equal_bits(program([&](Inputs in) { return executable(in); }, &vjps), program(f, nullptr)));
+      QCOMPARE(vjps, std::size_t{1});
+    }
+    QCOMPARE(counter.peek().item(), 10.0);
+  }
+
   void results_are_sources_too() {
     const Function f = [](Inputs x) {
       const Tensors after = times(x[2], {x[0] * 1.0, x[1] * 1.0}, [&](Inputs state) {
