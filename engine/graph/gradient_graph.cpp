@@ -46,7 +46,8 @@ bool a_single_tape_records() {
 
 }  // namespace
 
-GradientGraphs::GradientGraphs(const Graph& before) : graph_(hoisted_reads(before)) {
+GradientGraphs::GradientGraphs(const Graph& before)
+    : hoisted_(hoisted_reads(before)), graph_(hoisted_ ? *hoisted_ : before) {
   const Graph& graph = graph_;
   if (graph.has_gaps || has_unknown_shapes(graph)) return;
   std::size_t ops = 0;

@@ -146,7 +146,7 @@ bool assigns(const Graph& graph, const Variable& variable) {
   });
 }
 
-Graph hoisted_reads(const Graph& graph) {
+std::optional<Graph> hoisted_reads(const Graph& graph) {
   Variables variables;
   for (const Node& node : graph.nodes)
     if (is_control(node))
@@ -154,7 +154,8 @@ Graph hoisted_reads(const Graph& graph) {
   std::erase_if(variables, [&](const auto& entry) {
     return spec_of(entry.second).unknown || assigns(graph, entry.second);
   });
-  return variables.empty() ? graph : Hoister(variables).outermost(graph);
+  if (variables.empty()) return std::nullopt;
+  return Hoister(variables).outermost(graph);
 }
 
 }  // namespace tapedeck::graph

@@ -1,6 +1,8 @@
 // Variables that branches and loops read, as inputs of these.
 #pragma once
 
+#include <optional>
+
 #include "engine/graph/graph.h"
 
 namespace tapedeck::graph {
@@ -11,7 +13,7 @@ bool reads_variables(const Graph& graph);
 bool assigns(const Graph& graph, const Variable& variable);
 
 /// The same graph, where each variable that a branch or a loop reads and that nothing assigns to is read once
-/// and in front of it. So a tape sees that it is read also where no branch does.
-Graph hoisted_reads(const Graph& graph);
+/// and in front of it. So a tape sees that it is read also where no branch does. Nothing where there is none.
+std::optional<Graph> hoisted_reads(const Graph& graph);
 
 }  // namespace tapedeck::graph

@@ -81,6 +81,7 @@ std::shared_ptr<const Executable> Specializations::traced(std::span<const Tensor
   } catch (const Interrupted&) {
     throw;
   } catch (const Error&) {  // the run says so, after what comes before
+    take_failed_location();
     return nullptr;
   }
 }

@@ -46,6 +46,7 @@ std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Val
     throw;
   } catch (
       const Error&) {  // a VJP that fails, or whose shapes depend on values: it does so where it is played
+    take_failed_location();
     return nullptr;
   }
   return made;

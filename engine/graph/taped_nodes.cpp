@@ -15,6 +15,24 @@ bool has_host_calls(const Graph& graph) {
   });
 }
 
+/// Whether rows of that parameter are gathered, also in what is inside of branches and loops.
+bool gathers_rows_of(const Graph& graph, std::int32_t parameter) {
+  const Value value{parameter, 0};
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    if (node.kind == NodeKind::op) return node.op->form == Form::gather && node.inputs[0] == value;
+    if (node.kind != NodeKind::branch && node.kind != NodeKind::loop) return false;
+    for (std::size_t side = node.kind == NodeKind::branch ? 0 : 1; side < 2; ++side) {
+      const Graph& inner = *node.graphs[side];
+      for (std::size_t i = 0; i < inner.arguments + inner.captured.size(); ++i) {
+        const auto number = static_cast<std::int32_t>(i);
+        if (node.inputs[outer_input(node, side, number)] == value && gathers_rows_of(inner, number))
+          return true;
+      }
+    }
+    return false;
+  });
+}
+
 class Marker {
  public:
   Marker(const Graph& graph, const std::vector<Value>& inputs, bool alone, bool nested)
@@ -50,7 +68,7 @@ class Marker {
     switch (node.kind) {
       case NodeKind::op:
         if (!is_reached || !node.op->vjp) return true;
-        if (node.op->form == Form::gather && std::ranges::find(inputs_, node.inputs[0]) != inputs_.end())
+        if (!nested_ && node.op->form == Form::gather && is_input(node.inputs[0]))
           return false;  // its gradient may be wanted as rows
         add(number, 1);
         return true;
@@ -61,6 +79,7 @@ class Marker {
         if (std::ranges::any_of(node.graphs, [](const auto& inner) { return reads_variables(*inner); }))
           return false;
         if (!is_reached || node.results.empty()) return true;
+        if (gathers_rows_of_inputs(node)) return false;
         return alone_ && (node.kind == NodeKind::branch ? mark_branch(number) : mark_loop(number));
       case NodeKind::host:
         return node.results.empty();
@@ -70,6 +89,19 @@ class Marker {
   }
 
   bool known(Value value) const { return known_.contains(value); }
+  bool is_input(Value value) const { return std::ranges::find(inputs_, value) != inputs_.end(); }
+
+  bool gathers_rows_of_inputs(const Node& node) const {
+    for (std::size_t side = node.kind == NodeKind::branch ? 0 : 1; side < 2; ++side) {
+      const Graph& inner = *node.graphs[side];
+      for (std::size_t i = inner.arguments; i < inner.arguments + inner.captured.size(); ++i) {
+        const auto parameter = static_cast<std::int32_t>(i);
+        if (is_input(node.inputs[outer_input(node, side, parameter)]) && gathers_rows_of(inner, parameter))
+          return true;
+      }
+    }
+    return false;
+  }
 
   void add(std::size_t number, std::size_t count) {
     found_.taped[number] = true;
@@ -174,9 +206,7 @@ class Marker {
     const Graph& body = *node.graphs[1];
     for (std::size_t i = 0; i < body.results.size(); ++i) {
       const auto from = static_cast<std::size_t>(body.results[i].node);
-      if (from < body.arguments && from != i &&
-          std::ranges::find(inputs_, node.inputs[from]) != inputs_.end())
-        return true;
+      if (from < body.arguments && from != i && is_input(node.inputs[from])) return true;
     }
     return false;
   }
@@ -220,8 +250,7 @@ class Marker {
   bool keeps_sums_apart(std::int32_t number) const {
     for (const Value value : passed_on(number)) {
       if (!known(value)) continue;
-      const bool is_input = std::ranges::find(inputs_, value) != inputs_.end();
-      if (std::ranges::find(graph_.results, value) != graph_.results.end() && (nested_ || !is_input))
+      if (std::ranges::find(graph_.results, value) != graph_.results.end() && (nested_ || !is_input(value)))
         return false;
       for (std::size_t i = static_cast<std::size_t>(number) + 1; i < graph_.nodes.size(); ++i)
         if (found_.taped[i] && std::ranges::find(graph_.nodes[i].inputs, value) != graph_.nodes[i].inputs.end())

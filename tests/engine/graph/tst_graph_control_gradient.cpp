@@ -238,7 +238,12 @@ class TestGraphControlGradient : public QObject {
       const Tensors own = custom_of(first, x[1]);
       return Tensors{ops::reduce_sum(own[0] * x[0] + first)};
     };
-    expect_graph({varied({4}, 1), varied({4}, 2)}, f);
+    const Tensors x{varied({4}, 1), varied({4}, 2)};
+    expect_graph(x, f);
+    const Executable executable(graph_of(x, f));
+    for (int order = 2; order <= 3; ++order)
+      QVERIFY(equal_bits(derivative([&](Inputs in) { return executable(in); }, x, order),
+                         derivative(f, x, order)));
   }
 
   void derivatives_of_every_order_have_the_same_bits() {
