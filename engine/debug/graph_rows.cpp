@@ -97,6 +97,10 @@ std::string op_text(const graph::Graph& graph, const graph::Node& node, std::siz
       return "branch";
     case graph::NodeKind::loop:
       return "loop";
+    case graph::NodeKind::unwind:
+      return "unwind";
+    case graph::NodeKind::absent:
+      return "absent";
     case graph::NodeKind::custom:
       return "custom gradient";
     case graph::NodeKind::host:
@@ -151,6 +155,8 @@ std::vector<std::string> titles_of(graph::NodeKind kind) {
       return {"if true", "if false"};
     case graph::NodeKind::loop:
       return {"while", "do"};
+    case graph::NodeKind::unwind:
+      return {"do"};
     default:
       return {"its gradient"};
   }

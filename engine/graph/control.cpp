@@ -150,6 +150,9 @@ Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<con
   Tensors read(inputs.begin(), inputs.end());
   for (Tensor& value : variables_read(node)) read.push_back(std::move(value));
   Tensors results = tracer.add_control(std::move(node), inputs);
+  for (const auto& graph : with_inputs.graphs)
+    for (std::size_t i = 0; i < graph->may_lack.size() && with_inputs.kind == NodeKind::branch; ++i)
+      if (graph->may_lack[i]) tracer.lacks(results[i]);
   std::vector<bool> through = differentiable_inputs(with_inputs);
   through.resize(read.size(), true);
   put_on_tapes(name, read, through, results);
@@ -245,6 +248,41 @@ Tensors loop(std::span<const Tensor> variables,
   for (const auto& graph : node.graphs)
     inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
   return finished(tracer, "while_loop", std::move(node), inputs);
+}
+
+Tensors unwind(const Unwind& loop, const Step& body) {
+  GraphTracer& tracer = tracer_here("unwind");
+  GraphTracer inner("body", &tracer);
+  Tensors parameters;
+  std::vector<ValueSpec> specs;
+  const auto add = [&](const char* name, std::size_t number, const ValueSpec& spec, bool may_lack) {
+    parameters.push_back(inner.parameter(name + std::to_string(number), spec));
+    if (may_lack) inner.lacks(parameters.back());
+  };
+  for (std::size_t i = 0; i < loop.variables.size(); ++i) {
+    specs.push_back(spec_of(loop.variables[i]));
+    add("d", i, specs.back(), loop.may_lack[i]);
+  }
+  for (std::size_t i = 0; i < loop.kept.size(); ++i) add("kept", i, loop.kept[i], false);
+  for (std::size_t i = 0; i < loop.at_the_end.size(); ++i)
+    add("end", i, spec_of(loop.at_the_end[i]), true);
+  Tensors next;
+  {
+    const TracerScope scope(&inner);
+    next = body(parameters);
+  }
+  Node node;
+  node.kind = NodeKind::unwind;
+  node.graphs = {std::make_shared<const Graph>(inner.finish(next))};
+  set_results(node, specs);
+  Tensors inputs = loop.variables;
+  inputs.push_back(loop.list);
+  inputs.insert(inputs.end(), loop.at_the_end.begin(), loop.at_the_end.end());
+  inputs.insert(inputs.end(), node.graphs[0]->captured.begin(), node.graphs[0]->captured.end());
+  const Tensors results = tracer.add_control(std::move(node), inputs);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (loop.may_lack[i]) tracer.lacks(results[i]);
+  return results;
 }
 
 Tensors host_call(HostCall call, std::span<const ValueSpec> specs, std::span<const Tensor> inputs) {

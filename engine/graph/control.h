@@ -32,6 +32,18 @@ Tensors loop(std::span<const Tensor> variables,
              const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body,
              std::span<const Invariant> invariants = {});
 
+/// A loop backwards over what a loop's iterations kept.
+struct Unwind {
+  Tensors variables;           ///< their values before
+  std::vector<bool> may_lack;  ///< whether a run may find no value for each variable
+  Tensor list;                 ///< what the iterations kept (kept_list.h)
+  std::vector<ValueSpec> kept;
+  Tensors at_the_end;  ///< what the body gets for the first iteration alone, for others it is absent
+};
+/// What `body` makes of the variables when it runs for each iteration, the last one first. It gets the
+/// variables, behind them what was kept, and what is there at the end; it gives the variables' next values.
+Tensors unwind(const Unwind& loop, const Step& body);
+
 /// Whether a gradient may flow from the node's results back to each of its inputs.
 std::vector<bool> differentiable_inputs(const Node& node);
 /// Puts a call on the tapes of this thread whose VJP is not known before the graph runs. Playing it here only

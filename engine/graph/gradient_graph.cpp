@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/graph/frame.h"
+#include "engine/graph/hoisted_reads.h"
+#include "engine/graph/specializations.h"
 #include "engine/graph/taped_graph.h"
 #include "engine/tape/tape_state.h"
 
@@ -36,15 +37,31 @@ bool knows(const tapedeck::detail::TapeStack& stack, std::uint64_t tensor) {
       stack.tapes, [&](const auto& tape) { return tape->records() && tape->slots.find(tensor) >= 0; });
 }
 
+/// Whether it will have stopped when its VJPs run, so that no tape has what they call.
+bool a_single_tape_records() {
+  const auto& tapes = tapedeck::detail::TapeStack::if_any()->tapes;
+  return tapedeck::detail::thread_state.recording == 1 &&
+         std::ranges::none_of(tapes, [](const auto& tape) { return tape->records() && tape->persistent; });
+}
+
 }  // namespace
 
-GradientGraphs::GradientGraphs(const Graph& graph) : graph_(graph) {
+GradientGraphs::GradientGraphs(const Graph& before)
+    : hoisted_(hoisted_reads(before)), graph_(hoisted_ ? *hoisted_ : before) {
+  const Graph& graph = graph_;
+  if (graph.has_gaps || has_unknown_shapes(graph)) return;
   std::size_t ops = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (is_open(graph, node) || node.tape) return;
+    const bool is_control = node.kind == NodeKind::branch || node.kind == NodeKind::loop;
+    if (node.tape || node.kind == NodeKind::unwind) return;
+    if (node.kind == NodeKind::loop && node.results.size() > node.graphs[1]->arguments) return;
     add_constants_inside(graph, node, inner_constants_);
-    if (node.kind == NodeKind::op && node.op->vjp) ++ops;
+    depends_on_tapes_ = depends_on_tapes_ || is_control || node.kind == NodeKind::custom;
+    if (is_control)
+      ops += 2;
+    else if (node.kind == NodeKind::custom || (node.kind == NodeKind::op && node.op->vjp))
+      ++ops;
     const bool is_input =
         node.kind == NodeKind::parameter || node.kind == NodeKind::read || is_outer_constant(graph, node);
     if (is_input && has_gradients(node.results[0].dtype))
@@ -78,25 +95,26 @@ std::optional<std::vector<bool>> GradientGraphs::known_to_tapes(std::span<const 
   return known;
 }
 
-std::shared_ptr<TapedGraph> GradientGraphs::taped_graph(const std::vector<bool>& known) {
+std::shared_ptr<TapedGraph> GradientGraphs::taped_graph(const std::vector<bool>& known, bool alone) {
+  const std::pair key(known, alone);
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = taped_.find(known); found != taped_.end()) return found->second;
+    if (const auto found = taped_.find(key); found != taped_.end()) return found->second;
   }
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i]) inputs.push_back(inputs_[i]);
   // Without the lock: this runs ops, which may wait for the host's.
-  std::shared_ptr<TapedGraph> made = TapedGraph::make(graph_, std::move(inputs));
+  std::shared_ptr<TapedGraph> made = TapedGraph::make(graph_, std::move(inputs), alone);
   const std::lock_guard lock(mutex_);
-  return taped_.emplace(known, std::move(made)).first->second;
+  return taped_.emplace(key, std::move(made)).first->second;
 }
 
 std::optional<Tensors> GradientGraphs::run_taped(std::span<const Tensor> arguments, const Draws* outer) {
   if (!is_possible_ || has_gradients(DType::int32)) return std::nullopt;
   const std::optional<std::vector<bool>> known = known_to_tapes(arguments);
   if (!known) return std::nullopt;
-  const std::shared_ptr<TapedGraph> taped = taped_graph(*known);
+  const std::shared_ptr<TapedGraph> taped = taped_graph(*known, depends_on_tapes_ && a_single_tape_records());
   if (!taped) return std::nullopt;
   return taped->run(arguments, outer);
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/graph/draws.h"
@@ -27,32 +28,41 @@ class TapedGraph;
 class GradientGraphs {
  public:
   /// The graph must stay there.
-  explicit GradientGraphs(const Graph& graph);
+  explicit GradientGraphs(const Graph& before);
   ~GradientGraphs();
 
   /// Runs the graph on checked arguments, and writes the call on the tapes of this thread, which records.
   /// Nothing where each node must be a call of its own:
-  ///   - a branch, a loop, a custom gradient, a tape or a call of the host that may take part in gradients,
-  ///     also by a watched tensor inside of it;
-  ///   - shapes that only a run knows;
+  ///   - a branch or a loop where several tapes record, or one that may record VJPs: second derivatives need
+  ///     the tensors inside;
+  ///   - a loop whose variables begin as the same tensor, or as one that the body reads, too; a branch, or a
+  ///     loop of no iteration, that passes on what is read behind it, too: these add to one sum in turns;
+  ///   - in a branch or a loop, a VJP of several cotangents of which a run may find some, one that draws again
+  ///     what the forward run drew, and a variable that the function reads and assigns to;
+  ///   - a tape or a call of the host that may take part in gradients, also by a watched tensor inside of it;
+  ///   - shapes that only a run knows, where those of the arguments do not decide them (specializations.h);
   ///   - one tensor at several places of the arguments or variables, to whose gradient they add in turns;
   ///   - rows of an input that are gathered, as their gradient may be wanted as rows;
   ///   - no more than one node that a tape would have.
+  /// Sides and bodies that are run so are calls themselves, each with its gradient's graph.
   std::optional<Tensors> run_taped(std::span<const Tensor> arguments, const Draws* outer);
 
  private:
   struct Known;
   std::optional<std::vector<bool>> known_to_tapes(std::span<const Tensor> arguments) const;
-  std::shared_ptr<TapedGraph> taped_graph(const std::vector<bool>& known);
+  std::shared_ptr<TapedGraph> taped_graph(const std::vector<bool>& known, bool alone);
 
+  const std::optional<Graph> hoisted_;  ///< whose branches and loops read no variables, as far as possible
   const Graph& graph_;
   std::vector<Value> inputs_;  ///< what a tape may know before the graph runs
   /// Constants from before the trace inside of branches and loops: ids. A tape that watches one has each
   /// node.
   std::vector<std::uint64_t> inner_constants_;
-  bool is_possible_ = false;  ///< for some inputs
+  bool is_possible_ = false;       ///< for some inputs
+  bool depends_on_tapes_ = false;  ///< what is kept: on whether a single tape records
   std::mutex mutex_;
-  std::map<std::vector<bool>, std::shared_ptr<TapedGraph>> taped_;  ///< nullptr: not possible for these
+  /// By what a tape knows, and whether a single one records; nullptr: not possible for these.
+  std::map<std::pair<std::vector<bool>, bool>, std::shared_ptr<TapedGraph>> taped_;
 };
 
 }  // namespace tapedeck::graph

@@ -1,20 +1,18 @@
 // The gradient graph of a taped graph: its nodes are played backwards on symbolic tensors.
 #include <algorithm>
-#include <unordered_map>
 
+#include "engine/graph/forward_trace.h"
 #include "engine/graph/passes/passes.h"
-#include "engine/graph/taped_graph.h"
-#include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/random/random_state.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
 #include "engine/tape/playback.h"
 
 namespace tapedeck::graph {
 namespace {
-
-constexpr std::size_t not_there = SIZE_MAX;
 
 /// A tape that the tracers do not know: it is played while the gradient is traced.
 class TraceTape {
@@ -35,107 +33,124 @@ class TraceTape {
   const std::shared_ptr<Tape::State> state_;
 };
 
-std::vector<bool> defined(std::span<const Tensor> tensors) {
-  std::vector<bool> flags;
-  for (const Tensor& tensor : tensors) flags.push_back(static_cast<bool>(tensor));
-  return flags;
-}
-
 }  // namespace
 
-struct TapedGraph::Gradient {
-  Gradient(Graph graph, std::size_t gradients) : executable(std::move(graph)), places(gradients, not_there) {}
+TapedGraph::Gradient::Gradient(Graph graph, std::size_t gradients)
+    : executable(std::move(graph)), places(gradients, not_there) {}
 
-  Executable executable;
-  std::vector<std::size_t> places;  ///< of each input's and each output's gradient among the results
-  /// Of each tensor of the forward run: its place among those that were kept; not_there: its shape alone is
-  /// read.
-  std::vector<std::size_t> kept;
+TapedGraph::Arrival TapedGraph::Gradient::arrival(std::size_t place) const {
+  if (places[place] == not_there) return Arrival::none;
+  const std::vector<bool>& lacking = executable.graph().may_lack;
+  return !lacking.empty() && lacking[places[place]] ? Arrival::maybe : Arrival::always;
+}
 
-  Tensors run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values,
-              const Draws& draws) const {
+Tensors TapedGraph::Gradient::run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values,
+                                  const Draws& draws) const {
+  Tensors arguments;
+  for (const Tensor& cotangent : request.cotangents)
+    if (cotangent) arguments.push_back(cotangent);
+  for (const Tensor& sum : request.sums)
+    if (sum) arguments.push_back(sum);
+  for (const std::size_t place : kept) {
+    const TensorSpec& spec = executable.graph().nodes[arguments.size()].results[0];
+    arguments.push_back(place == not_there ? ops::zeros(spec.shape, spec.dtype) : kept_values[place]);
+  }
+  if (request.is_last) kept_values.clear();
+  const Tensors results = executable.run_owned(std::move(arguments), &draws);
+  Tensors gradients;
+  for (const std::size_t place : places)
+    gradients.push_back(place == not_there ? Tensor() : results[place]);
+  return gradients;
+}
+
+TapedGraph::ForwardTrace::ForwardTrace(const TapedGraph& taped)
+    : taped_(taped), layout_(taped.graph_), symbols_(layout_.slot_count), tracer_(taped.graph_.name) {}
+
+const Tensor& TapedGraph::ForwardTrace::symbol(Value value) {
+  Tensor& symbol = symbols_[layout_.slot_of(value)];
+  if (symbol) return symbol;
+  const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(value.node)];
+  const bool is_input = std::ranges::find(taped_.inputs_, value) != taped_.inputs_.end();
+  if (node.kind == NodeKind::constant && !is_input)
+    symbol = node.constant;
+  else
+    symbol = tracer_.parameter("v" + std::to_string(value.node), taped_.graph_.value_spec(value));
+  values_[symbol.id()] = value;
+  return symbol;
+}
+
+void TapedGraph::ForwardTrace::run(Tape::State& tape) {
+  for (const Value input : taped_.inputs_) tape.watch(symbol(input));
+  for (std::size_t i = 0; i < taped_.graph_.nodes.size(); ++i) {
+    if (!taped_.takes_part_[i]) continue;
+    const auto number = static_cast<std::int32_t>(i);
+    switch (taped_.graph_.nodes[i].kind) {
+      case NodeKind::op:
+        run_op_node(number);
+        break;
+      case NodeKind::custom:
+        run_custom(number);
+        break;
+      default:
+        run_control(number);
+    }
+  }
+}
+
+void TapedGraph::ForwardTrace::run_op_node(std::int32_t number) {
+  const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(number)];
+  Tensors inputs;
+  for (const Value input : node.inputs) inputs.push_back(symbol(input));
+  const Attributes attributes = node.draws ? drawn(node, number, inputs) : node.attributes;
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
+  const Tensors results = run_op(*node.op, inputs, attributes);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Value value{number, static_cast<std::int32_t>(k)};
+    symbols_[layout_.slot_of(value)] = results[k];
+    values_[results[k].id()] = value;
+  }
+  if (node.draws && !results.empty()) drawing_nodes_.emplace(tracer_.number_of(results[0]), number);
+}
+
+/// The function's own gradient takes the place of those of its ops.
+void TapedGraph::ForwardTrace::run_custom(std::int32_t number) {
+  const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(number)];
+  const OwnGradient& own = *node.own_gradient;
+  const std::vector<Value> values = *inputs_of_custom(taped_.graph_, node);
+  Tensors inputs, outputs, read;
+  for (const Value value : values) inputs.push_back(symbol(value));
+  for (std::size_t i = 0; i < own.outputs; ++i)
+    outputs.push_back(symbol({number, static_cast<std::int32_t>(i)}));
+  for (std::size_t i = own.inputs + own.outputs; i < node.inputs.size(); ++i)
+    read.push_back(symbol(node.inputs[i]));
+  auto graph = std::make_shared<const Executable>(*node.graphs[0]);
+  const CustomVjp vjp = [own = node.own_gradient, graph = std::move(graph), outputs,
+                         read](std::span<const Tensor> cotangents) {
     Tensors arguments;
-    for (const Tensor& cotangent : request.cotangents)
-      if (cotangent) arguments.push_back(cotangent);
-    for (const Tensor& sum : request.sums)
-      if (sum) arguments.push_back(sum);
-    for (const std::size_t place : kept) {
-      const TensorSpec& spec = executable.graph().nodes[arguments.size()].results[0];
-      arguments.push_back(place == not_there ? ops::zeros(spec.shape, spec.dtype) : kept_values[place]);
-    }
-    if (request.is_last) kept_values.clear();
-    const Tensors results = executable.run_owned(std::move(arguments), &draws);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      arguments.push_back(cotangents[i] ? cotangents[i] : ops::zeros_like(outputs[i]));
+    arguments.insert(arguments.end(), read.begin(), read.end());
+    const Tensors found = (*graph)(arguments);
     Tensors gradients;
-    for (const std::size_t place : places)
-      gradients.push_back(place == not_there ? Tensor() : results[place]);
+    std::size_t next = 0;
+    for (const bool there : own->given) gradients.push_back(there ? found[next++] : Tensor());
     return gradients;
-  }
-};
+  };
+  static const Attributes none;
+  auto call =
+      std::make_shared<const tapedeck::detail::CustomCall>(tapedeck::detail::CustomCall{own.name, vjp});
+  tapedeck::detail::TapeStack::of_this_thread().write({nullptr, std::move(call), inputs, none, outputs, 0});
+}
 
-/// The nodes that a tape has, on symbolic tensors.
-class TapedGraph::ForwardTrace {
- public:
-  explicit ForwardTrace(const TapedGraph& taped)
-      : taped_(taped), layout_(taped.graph_), symbols_(layout_.slot_count), tracer_(taped.graph_.name) {}
-
-  GraphTracer& tracer() { return tracer_; }
-
-  const Tensor& symbol(Value value) {
-    Tensor& symbol = symbols_[layout_.slot_of(value)];
-    if (symbol) return symbol;
-    const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(value.node)];
-    const bool is_input = std::ranges::find(taped_.inputs_, value) != taped_.inputs_.end();
-    if (node.kind == NodeKind::constant && !is_input)
-      symbol = node.constant;
-    else
-      symbol = tracer_.parameter("v" + std::to_string(value.node), taped_.graph_.value_spec(value));
-    values_[symbol.id()] = value;
-    return symbol;
-  }
-
-  /// Under a tape and a TracerScope.
-  void run(Tape::State& tape) {
-    for (const Value input : taped_.inputs_) tape.watch(symbol(input));
-    for (std::size_t i = 0; i < taped_.graph_.nodes.size(); ++i)
-      if (taped_.takes_part_[i]) run_node(static_cast<std::int32_t>(i));
-  }
-
-  /// The value whose symbol that is.
-  Value value_of(const Tensor& symbol) const { return values_.at(symbol.id()); }
-  /// The node of the graph that drew what this node of the trace draws.
-  std::int32_t drawing_node(std::int32_t traced) const { return drawing_nodes_.at(traced); }
-
- private:
-  void run_node(std::int32_t number) {
-    const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(number)];
-    Tensors inputs;
-    for (const Value input : node.inputs) inputs.push_back(symbol(input));
-    const Attributes attributes = node.draws ? drawn(node, number, inputs) : node.attributes;
-    const Tensors results = run_op(*node.op, inputs, attributes);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      const Value value{number, static_cast<std::int32_t>(k)};
-      symbols_[layout_.slot_of(value)] = results[k];
-      values_[results[k].id()] = value;
-    }
-    if (node.draws && !results.empty()) drawing_nodes_.emplace(tracer_.number_of(results[0]), number);
-  }
-
-  Attributes drawn(const Node& node, std::int32_t number, std::span<const Tensor> inputs) {
-    if (const auto first = draws_.find(node.draw_of); first != draws_.end()) return first->second;
-    std::vector<Attribute> values;
-    for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
-    resolve_random(*node.op, values, inputs);
-    return draws_[number] = Attributes(std::move(values));
-  }
-
-  const TapedGraph& taped_;
-  const Layout layout_;
-  std::vector<Tensor> symbols_;  ///< by slot
-  GraphTracer tracer_;
-  std::unordered_map<std::uint64_t, Value> values_;               ///< by the symbol's id
-  std::unordered_map<std::int32_t, Attributes> draws_;            ///< by node
-  std::unordered_map<std::int32_t, std::int32_t> drawing_nodes_;  ///< by node of the trace
-};
+Attributes TapedGraph::ForwardTrace::drawn(const Node& node, std::int32_t number,
+                                           std::span<const Tensor> inputs) {
+  if (const auto first = draws_.find(node.draw_of); first != draws_.end()) return first->second;
+  std::vector<Attribute> values;
+  for (std::size_t i = 0; i < node.attributes.size(); ++i) values.push_back(node.attributes[i]);
+  resolve_random(*node.op, values, inputs);
+  return draws_[number] = Attributes(std::move(values));
+}
 
 std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) const {
   const UnobservedScope unobserved;  // the debugger's own code may play a tape, too
@@ -150,21 +165,42 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) 
 
   GraphTracer tracer("gradient of " + graph_.name, &forward.tracer());
   tracer.allow_outer_draws();
+  tracer.share_owner();
+  if (!controls_.empty()) tracer.allow_gaps();  // a branch's sides keep what the other one does not
+  const auto parameter = [&](const char* name, std::size_t number, Value of, Arrival arrival) {
+    if (arrival == Arrival::none) return Tensor();
+    Tensor gradient = tracer.parameter(name + std::to_string(number), graph_.value_spec(of));
+    if (arrival == Arrival::maybe) tracer.lacks(gradient);
+    return gradient;
+  };
   Tensors targets, cotangents, sums;
   std::vector<Tape::Source> sources;
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < request.cotangents.size(); ++i) {
-    if (!request.cotangents[i]) continue;
+    Tensor cotangent = parameter("d", i, outputs_[i], request.cotangents[i]);
+    if (!cotangent) continue;
     targets.push_back(forward.symbol(outputs_[i]));
-    cotangents.push_back(tracer.parameter("d" + std::to_string(i), graph_.value_spec(outputs_[i])));
+    cotangents.push_back(std::move(cotangent));
+  }
+  std::map<Value, Tensor> arrived;
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (Tensor sum = parameter("sum", i, inputs_[i], request.sums[i])) arrived[inputs_[i]] = std::move(sum);
+  {
+    const TracerScope scope(&tracer);
+    forward.move_passed(arrived);
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    Tensor sum;
-    if (request.sums[i]) sum = tracer.parameter("sum" + std::to_string(i), graph_.value_spec(inputs_[i]));
+    const auto found = arrived.find(inputs_[i]);
+    const Tensor sum = found == arrived.end() ? Tensor() : found->second;
+    if (found != arrived.end()) arrived.erase(found);
     if (!request.wanted[i]) continue;
     wanted.push_back(i);
     sources.push_back({forward.symbol(inputs_[i]), {}});
-    sums.push_back(std::move(sum));
+    sums.push_back(sum);
+  }
+  for (const auto& [value, sum] : arrived) {  // of results that an input is: before all that reads them
+    targets.insert(targets.begin(), forward.symbol(value));
+    cotangents.insert(cotangents.begin(), sum);
   }
   for (std::size_t i = 0; i < request.sources.size(); ++i) {
     if (!request.sources[i]) continue;
@@ -178,21 +214,31 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) 
                                        {targets, sources, cotangents, Unconnected::none, nullptr, sums});
   }();
 
-  std::vector<std::size_t> places(inputs_.size() + request.sources.size(), not_there);
+  std::vector<std::size_t> places(inputs_.size() + request.sources.size(), Gradient::not_there);
   Tensors results;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i]) continue;
     places[wanted[i]] = results.size();
     results.push_back(gradients[i]);
   }
-  Graph graph = tracer.finish(results);
+  return made_gradient(tracer.finish(results), forward, std::move(places));
+}
+
+std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, const ForwardTrace& forward,
+                                                                std::vector<std::size_t> places) const {
   graph.watched_up_to = graph_.watched_up_to;
-  for (Node& node : graph.nodes)
-    if (const auto outer = outer_draw_of(node)) node.draw_of = outer_draw(forward.drawing_node(*outer));
+  for (Node& node : graph.nodes) {
+    const auto outer = outer_draw_of(node);
+    if (!outer) continue;
+    if (nested_)
+      fail<UnimplementedError>(node.op->name, ": a gradient that draws again what an iteration or a branch drew");
+    node.draw_of = outer_draw(forward.drawing_node(*outer));
+  }
   std::vector<std::size_t> kept;
   for (const Tensor& captured : graph.captured) {
     const auto found = std::ranges::find(kept_, forward.value_of(captured));
-    kept.push_back(found == kept_.end() ? not_there : static_cast<std::size_t>(found - kept_.begin()));
+    kept.push_back(found == kept_.end() ? Gradient::not_there
+                                        : static_cast<std::size_t>(found - kept_.begin()));
   }
   auto made = std::make_unique<Gradient>(run_passes(graph).back().passed.graph, places.size());
   made->places = std::move(places);
@@ -202,7 +248,7 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) 
 
 std::shared_ptr<const TapedGraph::Gradient> TapedGraph::traced(const Request& request) {
   // Inside a FloatingScope a gradient has other dtypes.
-  if (tapedeck::detail::thread_state.detours != 0) return trace(request);
+  if ((tapedeck::detail::thread_state.detours & ~tapedeck::detail::tracing_detour) != 0) return trace(request);
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = gradients_.find(request); known != gradients_.end()) return known->second;
@@ -214,8 +260,13 @@ std::shared_ptr<const TapedGraph::Gradient> TapedGraph::traced(const Request& re
 
 Tensors TapedGraph::gradient(const tapedeck::detail::SummingRequest& request, Tensors& kept,
                              const Draws& draws) {
-  const Request key{defined(request.cotangents),
-                    defined(request.sums),
+  const auto arrivals = [](std::span<const Tensor> tensors) {
+    std::vector<Arrival> all;
+    for (const Tensor& tensor : tensors) all.push_back(tensor ? Arrival::always : Arrival::none);
+    return all;
+  };
+  const Request key{arrivals(request.cotangents),
+                    arrivals(request.sums),
                     {request.wanted.begin(), request.wanted.end()},
                     {request.is_source.begin(), request.is_source.end()}};
   return traced(key)->run(request, kept, draws);

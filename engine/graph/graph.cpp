@@ -68,6 +68,10 @@ std::string line_of(const Graph& graph, std::size_t number) {
       return left + "branch(" + inputs + ")" + nested_text(node, {"if true", "if false"});
     case NodeKind::loop:
       return left + "loop(" + inputs + ")" + nested_text(node, {"while", "do"});
+    case NodeKind::unwind:
+      return left + "unwind(" + inputs + ")" + nested_text(node, {"do", ""});
+    case NodeKind::absent:
+      return left + "absent";
     case NodeKind::custom:
       return left + "custom gradient of " + node.own_gradient->name + "(" + inputs + ")";
     case NodeKind::host:
@@ -173,10 +177,12 @@ bool has_effect(const Node& node) {
     case NodeKind::constant:
     case NodeKind::read:
     case NodeKind::custom:
+    case NodeKind::absent:
       return false;
     case NodeKind::op:
       return node.draws && node.draw_of == -1;
     case NodeKind::branch:
+    case NodeKind::unwind:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {
         return std::ranges::any_of(graph->nodes, [](const Node& inner) {
           return inner.kind != NodeKind::parameter && has_effect(inner);

@@ -31,7 +31,11 @@ enum class NodeKind : std::uint8_t {
   assign,     ///< gives a variable a value; has no results
   op,         ///< a call of a registry row
   branch,     ///< runs graphs[0] where its first input is true, else graphs[1]
-  loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true
+  loop,       ///< runs graphs[1] on its results again and again, as long as graphs[0] of them is true; what
+              ///< graphs[1] gives behind them is kept, as a list that is the last result (kept_list.h)
+  unwind,     ///< runs graphs[0] on its results, and on what an iteration of a loop kept: once for each, the
+              ///< last one first. Its inputs: first values of the results, the list, what graphs[0] captured
+  absent,     ///< a gradient to which nothing has been added (Graph::has_gaps)
   custom,     ///< its first inputs' function with a gradient of its own gave the next ones, which are the
               ///< results
   host,       ///< calls `host` with its inputs' values
@@ -136,6 +140,9 @@ struct Node {
 /// The name of an identity that says more of its input's shape (GraphTracer::narrow).
 constexpr const char* set_shape_name = "set_shape";
 
+/// The name of an addition of gradients of which one or both may be absent.
+constexpr const char* sum_name = "sum";
+
 /// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and
 /// assignments, reads and random ops are in the program's order.
 struct Graph {
@@ -144,6 +151,10 @@ struct Graph {
   std::vector<Value> results;
   std::size_t arguments = 0;     ///< parameters that the caller passes
   std::vector<Tensor> captured;  ///< what the others are: symbolic tensors of the function around this one
+  /// Values may be absent in a run, as gradients are where no cotangent arrives: then the tensors are
+  /// undefined, ops that read them give undefined ones, and a sum (sum_name) is its other summand.
+  bool has_gaps = false;
+  std::vector<bool> may_lack;  ///< of each result whether it may be absent; empty: none
   /// Constants with ids up to this one existed before the function was traced. A tape may watch them, so they
   /// are not folded.
   std::uint64_t watched_up_to = 0;

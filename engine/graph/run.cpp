@@ -6,7 +6,9 @@
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
+#include "engine/graph/kept_list.h"
 #include "engine/graph/schedule.h"
+#include "engine/graph/specializations.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
@@ -43,6 +45,10 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), layout_(graph_) 
   for (const Node& node : graph_.nodes) careful_.push_back(is_open(graph_, node));
   schedule_ = std::make_unique<const Schedule>(graph_, layout_);
   gradients_ = std::make_unique<GradientGraphs>(graph_);
+  plays_tapes_ = uses_tapes(graph_);
+  const auto parameters = std::span<const Node>(graph_.nodes).first(graph_.arguments + graph_.captured.size());
+  if (std::ranges::any_of(parameters, [](const Node& node) { return !node.unknown.empty(); }))
+    specializations_ = std::make_unique<Specializations>(*this);
 }
 
 Executable::~Executable() = default;
@@ -65,6 +71,7 @@ void Executable::check(std::span<const Tensor> arguments) const {
   if (arguments.size() != wanted)
     fail<InvalidArgumentError>(graph_.name, ": takes ", wanted, " tensors, got ", arguments.size());
   for (std::size_t i = 0; i < wanted; ++i) {
+    if (graph_.has_gaps && !arguments[i]) continue;
     const Node& parameter = graph_.nodes[i];
     const TensorSpec& spec = parameter.results[0];
     if (!arguments[i]) fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is undefined");
@@ -205,8 +212,11 @@ std::vector<ValueSpec> specs_of_results(const Node& node) {
 
 Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
-  if (current_tracer())
-    return host_call(node.host->owning ? node.host->owning() : *node.host, specs_of_results(node), inputs);
+  if (current_tracer()) {
+    const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer());
+    const bool owns = node.host->owning && !(tracer && tracer->shares_owner());
+    return host_call(owns ? node.host->owning() : *node.host, specs_of_results(node), inputs);
+  }
   Tensors results = node.host->function(inputs);
   if (results.size() != node.results.size())
     fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
@@ -219,6 +229,23 @@ Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
                                  "; the graph has ", to_string(spec));
   }
   return results;
+}
+
+/// What the node gives where gradients that it reads are absent; nothing where all are there, or where it
+/// chooses among them.
+std::optional<Tensors> results_of_gaps(const Node& node, std::span<const Tensor> inputs) {
+  const bool reads_all =
+      node.kind != NodeKind::branch && node.kind != NodeKind::loop && node.kind != NodeKind::unwind;
+  if (!reads_all || std::ranges::all_of(inputs, [](const Tensor& input) { return bool(input); }))
+    return std::nullopt;
+  if (node.name == sum_name) return Tensors(1, inputs[0] ? inputs[0] : inputs[1]);
+  return Tensors(node.results.size());
+}
+
+/// Where the graph becomes part of one that is being traced: a sum of gradients is one there, too.
+void add_gradients_again(std::span<const Tensor> inputs, std::span<const Tensor> results) {
+  if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer()))
+    tracer->adds_gradients(results[0], inputs[0], inputs[1]);
 }
 
 /// What the graph's host calls need.
@@ -277,12 +304,60 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   return in_part(
       node, [&] { return loop_name(node); }, inputs.first(count),
       [&] {
+        const bool keeps = node.results.size() > count;
+        KeptList list;
         for (std::uint64_t turn = 1; decides(node, call(condition, variables, of_condition)[0]); ++turn) {
           check_interrupt();
-          variables = in_part(
+          Tensors next = in_part(
               node, [&] { return iteration_name(turn); }, variables,
               [&] { return call(body, variables, of_body); });
+          const auto kept = next.begin() + static_cast<std::ptrdiff_t>(count);
+          variables.assign(next.begin(), kept);
+          if (keeps) list.emplace_back(kept, next.end());
         }
+        if (keeps) variables.push_back(carrier_of(std::move(list)));
+        return variables;
+      });
+}
+
+Tensors Executable::run_unwind(std::size_t number, std::span<const Tensor> inputs) const {
+  const Executable& body = *nested_[number][0];
+  const Node& node = graph_.nodes[number];
+  const std::size_t count = node.results.size();
+  const std::size_t at_the_end = inputs.size() - count - 1 - body.graph().captured.size();
+  const std::size_t kept = body.graph().arguments - count - at_the_end;
+  const std::span<const Tensor> captured = inputs.last(body.graph().captured.size());
+  const std::span<const Tensor> ending = inputs.subspan(count + 1, at_the_end);
+  Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
+  if (const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer())) {
+    const LocationScope location(node.location);
+    const WholeScope scope(node.scope);
+    Unwind loop{variables, body.graph().may_lack, inputs[count], {}, Tensors(ending.begin(), ending.end())};
+    for (std::size_t i = count; i < count + kept; ++i)
+      loop.kept.push_back(body.graph().value_spec({static_cast<std::int32_t>(i), 0}));
+    loop.may_lack.resize(count);
+    for (std::size_t i = 0; i < count; ++i)
+      loop.may_lack[i] = loop.may_lack[i] || tracer->may_lack(variables[i]);
+    return unwind(loop, [&](std::span<const Tensor> values) {
+      Tensors all(values.begin(), values.end());
+      all.insert(all.end(), captured.begin(), captured.end());
+      return body(all);
+    });
+  }
+  std::size_t turns = 0;
+  const auto once = [&](Tensors values, bool is_last) {
+    check_interrupt();
+    Tensors all = std::move(variables);
+    for (Tensor& value : values) all.push_back(std::move(value));
+    for (const Tensor& tensor : ending) all.push_back(is_last ? tensor : Tensor());
+    all.insert(all.end(), captured.begin(), captured.end());
+    variables = in_part(
+        node, [&] { return iteration_name(++turns); }, {}, [&] { return body.run_owned(std::move(all)); });
+  };
+  return in_part(
+      node, [&] { return loop_name(node); }, {},
+      [&] {
+        unwind_kept(inputs[count], once);
         return variables;
       });
 }
@@ -355,9 +430,17 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
                            run.needs_run_op(), careful_[number]);
       return run_op_node(node, inputs, node.attributes, run.needs_run_op(), careful_[number]);
     case NodeKind::branch:
-      return run_branch(number, inputs);
     case NodeKind::loop:
-      return run_loop(number, inputs);
+    case NodeKind::unwind: {
+      std::optional<StopRecording> stopped;
+      if (run.one_call) stopped.emplace();
+      if (node.kind == NodeKind::branch) return run_branch(number, inputs);
+      return node.kind == NodeKind::loop ? run_loop(number, inputs) : run_unwind(number, inputs);
+    }
+    case NodeKind::absent:
+      if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer()))
+        return Tensors(1, tracer->absent(graph_.value_spec({static_cast<std::int32_t>(number), 0})));
+      return Tensors(1);
     case NodeKind::custom:
       return run_custom(number, inputs);
     case NodeKind::host:
@@ -394,7 +477,10 @@ void Executable::run_step(std::size_t number, Run& run) const {
     if (number % steps_between_checks == 0) check_interrupt();
     const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
     if (runs_something(graph_.nodes[number])) run.parts.follow(graph_.nodes[number].part.get());
-    Tensors results = run_node(number, inputs, run);
+    std::optional<Tensors> found;
+    if (graph_.has_gaps) found = results_of_gaps(graph_.nodes[number], inputs);
+    Tensors results = found ? std::move(*found) : run_node(number, inputs, run);
+    if (graph_.nodes[number].name == sum_name) add_gradients_again(inputs, results);
     if (careful_[number]) {
       check_results(number, results);
       narrow_again(graph_.nodes[number], results);
@@ -423,7 +509,8 @@ void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
 
 void Executable::run_steps(Run& run) const {
   for (std::size_t i = graph_.arguments + graph_.captured.size(); i < layout_.steps.size();) {
-    if (const std::size_t end = schedule_->end_of_group(i); end > i && !run.needs_run_op()) {
+    if (const std::size_t end = schedule_->end_of_group(i);
+        end > i && !graph_.has_gaps && !run.needs_run_op()) {
       run_group(i, end, run);
       i = end;
     } else {
@@ -457,12 +544,26 @@ std::optional<Tensors> Executable::run_taped(std::span<const Tensor> arguments, 
   return gradients_->run_taped(arguments, outer);
 }
 
+std::optional<Tensors> Executable::run_specialized(std::span<const Tensor> arguments,
+                                                   const Draws* outer) const {
+  if (!specializations_ || outer || !is_unattended()) return std::nullopt;
+  const detail::ThreadState& thread = detail::thread_state;
+  const bool is_recorded = thread.recording != 0 && thread.quiet == 0;
+  if (!plays_tapes_ && !is_recorded) return std::nullopt;
+  check(arguments);
+  const std::shared_ptr<const Executable> known = specializations_->of(arguments);
+  if (!known) return std::nullopt;
+  return (*known)(arguments);
+}
+
 Tensors Executable::operator()(std::span<const Tensor> arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_specialized(arguments, outer)) return std::move(*results);
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   return run(arguments, {outer});
 }
 
 Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
+  if (std::optional<Tensors> results = run_specialized(arguments, outer)) return std::move(*results);
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   check(arguments);
   Run run(layout_.slot_count, {outer});

@@ -13,6 +13,7 @@ namespace tapedeck::graph {
 
 class GradientGraphs;
 class Schedule;
+class Specializations;
 
 /// A graph with what running it needs to know beforehand. Immutable; may run on several threads at once.
 class Executable {
@@ -27,7 +28,9 @@ class Executable {
   /// traced: it is recorded, may stop at the gate, and is differentiated as any op. Otherwise nodes run
   /// without their checks, independent ones side by side where that pays (schedule.h), and a value is dropped
   /// behind its last reader. For the tapes of this thread such a run is one call, whose gradient is a graph,
-  /// too, unless some gradient depends on what runs (gradient_graph.h).
+  /// too, unless some gradient depends on what runs (gradient_graph.h). Where shapes are unknown and gradients
+  /// are wanted, of tapes around the run or inside it, the graph for the arguments' shapes runs
+  /// (specializations.h).
   ///
   /// Errors: InvalidArgumentError where number, dtype or shape of the arguments are not the parameters'; what
   /// the ops throw.
@@ -58,12 +61,14 @@ class Executable {
   void check_results(std::size_t number, std::span<const Tensor> results) const;
   struct Run;
   std::optional<Tensors> run_taped(std::span<const Tensor> arguments, const Draws* outer) const;
+  std::optional<Tensors> run_specialized(std::span<const Tensor> arguments, const Draws* outer) const;
   void run_steps(Run& run) const;
   Tensors results_of(const Run& run) const;
   void run_step(std::size_t number, Run& run) const;
   void run_group(std::size_t begin, std::size_t end, Run& run) const;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
   Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
+  Tensors run_unwind(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_custom(std::size_t number, std::span<const Tensor> inputs) const;
   Tensors run_loop(std::size_t number, std::span<const Tensor> inputs) const;
 
@@ -73,6 +78,8 @@ class Executable {
   Layout layout_;
   std::unique_ptr<const Schedule> schedule_;
   std::unique_ptr<GradientGraphs> gradients_;
+  bool plays_tapes_ = false;                          ///< that it makes itself
+  std::unique_ptr<Specializations> specializations_;  ///< nullptr: all shapes are known
 };
 
 /// Whether nothing but the results of this thread's ops is wanted: no observer listens, nothing is traced,

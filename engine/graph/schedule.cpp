@@ -23,7 +23,7 @@ constexpr std::size_t most_nodes_of_group = 512;
 
 double seconds_of(const Graph& graph, const Node& node) {
   constexpr double seconds_of_a_loop = 1e-3;  // a run decides how often its body runs
-  if (node.kind == NodeKind::loop) return seconds_of_a_loop;
+  if (node.kind == NodeKind::loop || node.kind == NodeKind::unwind) return seconds_of_a_loop;
   if (node.kind == NodeKind::branch) {
     double seconds = 0;
     for (const auto& inner : node.graphs)

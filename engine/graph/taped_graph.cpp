@@ -1,22 +1,13 @@
 #include "engine/graph/taped_graph.h"
 
 #include <algorithm>
-#include <set>
 
+#include "engine/graph/forward_trace.h"
 #include "engine/ops/core/alias.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::graph {
 namespace {
-
-constexpr std::size_t no_place = SIZE_MAX;
-
-bool reads_variables(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return node.kind == NodeKind::read ||
-           std::ranges::any_of(node.graphs, [](const auto& inner) { return reads_variables(*inner); });
-  });
-}
 
 /// Where the value's place in the list is; it is added if it is not there.
 std::size_t place_in(std::vector<Value>& list, Value value) {
@@ -26,102 +17,178 @@ std::size_t place_in(std::vector<Value>& list, Value value) {
   return list.size() - 1;
 }
 
-bool is_gather_of_rows(const Node& node, const std::vector<Value>& inputs) {
-  return node.op->form == Form::gather && std::ranges::find(inputs, node.inputs[0]) != inputs.end();
-}
-
-/// By node: whether a tape that knows the inputs would have it. Nothing where that is not for one call.
-std::optional<std::vector<bool>> taped_nodes(const Graph& graph, const std::vector<Value>& inputs) {
-  std::set<Value> known(inputs.begin(), inputs.end());
-  std::vector<bool> taped(graph.nodes.size());
-  std::set<std::uint64_t> variables;
-  std::size_t count = 0;
-  for (const Value input : inputs)
-    if (const auto& variable = graph.nodes[static_cast<std::size_t>(input.node)].variable)
-      if (!variables.insert(variable->id()).second) return std::nullopt;  // its values may be the same tensor
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
-    const bool is_reached =
-        std::ranges::any_of(node.inputs, [&](Value value) { return known.contains(value); });
-    if (node.kind != NodeKind::op) {
-      if (node.kind == NodeKind::assign || node.results.empty()) continue;
-      if (is_reached || node.kind == NodeKind::custom || node.kind == NodeKind::host) return std::nullopt;
-      if (std::ranges::any_of(node.graphs, [](const auto& inner) { return reads_variables(*inner); }))
-        return std::nullopt;
-      continue;
-    }
-    if (!is_reached || !node.op->vjp) continue;
-    if (is_gather_of_rows(node, inputs)) return std::nullopt;
-    taped[i] = true;
-    ++count;
-    for (std::size_t k = 0; k < node.results.size(); ++k)
-      if (has_gradients(node.results[k].dtype))
-        known.insert({static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)});
-  }
-  return count > 1 ? std::optional(taped) : std::nullopt;
-}
-
-/// Of these, those on which a result depends by nodes that a tape has.
-void leave_out_unused(const Graph& graph, std::vector<bool>& taped) {
-  std::vector<bool> used(graph.nodes.size());
-  for (const Value result : graph.results) used[static_cast<std::size_t>(result.node)] = true;
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    taped[i] = taped[i] && used[i];
-    if (!taped[i]) continue;
-    for (const Value input : graph.nodes[i].inputs) used[static_cast<std::size_t>(input.node)] = true;
-  }
+/// Whether what runs reads the parameter.
+bool is_read(const Graph& graph, std::int32_t parameter) {
+  const auto is_it = [&](Value value) { return value.node == parameter; };
+  return std::ranges::any_of(graph.results, is_it) || std::ranges::any_of(graph.nodes, [&](const Node& node) {
+           return std::ranges::any_of(node.inputs, is_it);
+         });
 }
 
 }  // namespace
 
-std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Value> inputs) {
-  std::optional<std::vector<bool>> taped = taped_nodes(graph, inputs);
-  if (!taped) return nullptr;
-  leave_out_unused(graph, *taped);
-  std::shared_ptr<TapedGraph> made(new TapedGraph(graph, std::move(inputs), std::move(*taped)));
+std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Value> inputs, bool alone) {
+  std::optional<TapedNodes> nodes = taped_nodes(graph, inputs, alone, false);
+  if (!nodes || nodes->count < 2) return nullptr;
+  const bool has_controls = !nodes->controls.empty();
+  std::shared_ptr<TapedGraph> made(
+      new TapedGraph(graph, std::move(inputs), std::move(*nodes), alone, false));
   try {
     made->traced(made->everything());
+    if (has_controls) {  // what the program may ask for later must be possible, too
+      Request all = made->everything();
+      all.sources.assign(all.sources.size(), true);
+      made->trace(all);
+      all.sums.assign(all.sums.size(), Arrival::always);
+      made->trace(all);
+    }
   } catch (const Interrupted&) {
     throw;
   } catch (
       const Error&) {  // a VJP that fails, or whose shapes depend on values: it does so where it is played
+    take_failed_location();
     return nullptr;
   }
   return made;
 }
 
-TapedGraph::Request TapedGraph::everything() const {
-  return {std::vector<bool>(result_outputs_, true), std::vector<bool>(inputs_.size()),
-          std::vector<bool>(inputs_.size(), true), std::vector<bool>(result_outputs_)};
+std::shared_ptr<TapedGraph> TapedGraph::make_nested(const Graph& graph, std::vector<Value> inputs) {
+  std::optional<TapedNodes> nodes = taped_nodes(graph, inputs, true, true);
+  if (!nodes) return nullptr;
+  std::shared_ptr<TapedGraph> made(new TapedGraph(graph, std::move(inputs), std::move(*nodes), true, true));
+  // One tensor as two results has one gradient, to which their readers add in turns.
+  std::vector<std::size_t> places;
+  for (const std::size_t place : made->places_)
+    if (place != no_place) places.push_back(place);
+  std::ranges::sort(places);
+  return std::ranges::adjacent_find(places) == places.end() ? made : nullptr;
 }
 
-TapedGraph::TapedGraph(const Graph& graph, std::vector<Value> inputs, std::vector<bool> taped)
-    : graph_(graph), inputs_(std::move(inputs)), takes_part_(std::move(taped)) {
+TapedGraph::Request TapedGraph::nothing() const {
+  return {std::vector<Arrival>(result_outputs_), std::vector<Arrival>(inputs_.size()),
+          std::vector<bool>(inputs_.size()), std::vector<bool>(result_outputs_)};
+}
+
+TapedGraph::Request TapedGraph::everything() const {
+  Request request = nothing();
+  request.cotangents.assign(result_outputs_, Arrival::always);
+  request.wanted.assign(inputs_.size(), true);
+  return request;
+}
+
+TapedGraph::TapedGraph(const Graph& graph, std::vector<Value> inputs, TapedNodes nodes, bool alone,
+                       bool nested)
+    : alone_(alone),
+      nested_(nested),
+      inputs_(std::move(inputs)),
+      takes_part_(std::move(nodes.taped)),
+      controls_(std::move(nodes.controls)),
+      graph_(graph) {
+  for (const auto& entry : controls_) add_kept_results(entry.first);
   const auto depends = [&](Value value) {
-    return takes_part_[static_cast<std::size_t>(value.node)] && has_gradients(graph_.spec(value).dtype);
+    const bool is_input = nested_ && std::ranges::find(inputs_, value) != inputs_.end();
+    if (!has_gradients(graph_.spec(value).dtype)) return false;
+    if (is_input) return true;
+    if (!takes_part_[static_cast<std::size_t>(value.node)]) return false;
+    const auto control = controls_.find(value.node);
+    return control == controls_.end() ||
+           std::ranges::find(control->second.outputs, static_cast<std::size_t>(value.result)) !=
+               control->second.outputs.end();
   };
   for (const Value result : graph_.results)
     places_.push_back(depends(result) ? place_in(outputs_, result) : no_place);
   result_outputs_ = outputs_.size();
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    if (!takes_part_[i]) continue;
-    const Node& node = graph_.nodes[i];
-    const VjpReads reads = node.op->vjp_reads;
-    if (reads == VjpReads::inputs || reads == VjpReads::everything)
-      for (const Value input : node.inputs) place_in(kept_, input);
-    if (reads == VjpReads::outputs || reads == VjpReads::everything)
-      for (std::size_t k = 0; k < node.results.size(); ++k)
-        place_in(kept_, {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)});
-  }
+  collect_kept();
+  // Another tape, which may record VJPs, must know what they read.
   for (const Value kept : kept_)
-    if (depends(kept)) place_in(outputs_, kept);
+    if (!alone_ && depends(kept)) place_in(outputs_, kept);
+  Graph forward = forward_graph();
+  if (nested_)
+    forward_graph_ = std::move(forward);
+  else
+    forward_ = std::make_unique<const Executable>(std::move(forward));
+}
+
+Graph TapedGraph::forward_graph() {
   Graph forward = graph_;
   const auto place = [&](Value value) { return place_in(forward.results, value); };
   // The results stay the first ones; each may be there more than once.
   for (const Value output : outputs_) output_places_.push_back(place(output));
   for (const Value kept : kept_) kept_places_.push_back(place(kept));
   for (const Value input : inputs_) input_places_.push_back(place(input));
-  forward_ = std::make_unique<const Executable>(std::move(forward));
+  return forward;
+}
+
+void TapedGraph::collect_kept() {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    if (takes_part_[i]) keep_of(static_cast<std::int32_t>(i));
+}
+
+/// What the node's VJP reads.
+void TapedGraph::keep_of(std::int32_t number) {
+  const Node& node = graph_.nodes[static_cast<std::size_t>(number)];
+  const auto keep_results = [&](std::size_t first) {
+    for (std::size_t k = first; k < node.results.size(); ++k)
+      place_in(kept_, {number, static_cast<std::int32_t>(k)});
+  };
+  if (node.kind == NodeKind::op) {
+    const VjpReads reads = node.op->vjp_reads;
+    if (reads == VjpReads::inputs || reads == VjpReads::everything)
+      for (const Value input : node.inputs) place_in(kept_, input);
+    if (reads == VjpReads::outputs || reads == VjpReads::everything) keep_results(0);
+  } else if (node.kind == NodeKind::custom) {
+    const OwnGradient& own = *node.own_gradient;
+    const Graph& gradient = *node.graphs[0];
+    for (std::size_t i = own.inputs + own.outputs; i < node.inputs.size(); ++i)
+      if (is_read(gradient, static_cast<std::int32_t>(gradient.arguments + i - own.inputs - own.outputs)))
+        place_in(kept_, node.inputs[i]);
+  } else {
+    if (node.kind == NodeKind::branch) place_in(kept_, node.inputs[0]);
+    keep_results(own_results_.at(number));
+  }
+}
+
+/// A nested graph's results, and behind them what it keeps.
+Graph TapedGraph::keeping_graph() const {
+  Graph graph = forward_graph_;
+  std::vector<Value> results(graph_.results);
+  for (const std::size_t place : kept_places_) results.push_back(forward_graph_.results[place]);
+  graph.results = std::move(results);
+  return graph;
+}
+
+/// The side of a branch: what it keeps, and nothing in place of what the other one keeps.
+Graph TapedGraph::keeping_side(std::int32_t number, std::size_t side) const {
+  const TapedControl& control = controls_.at(number);
+  Graph graph = control.graphs[side]->keeping_graph();
+  const TapedGraph& other = *control.graphs[1 - side];
+  std::vector<Value> absent;
+  for (const Value kept : other.kept_) {
+    Node node;
+    node.kind = NodeKind::absent;
+    node.results.push_back(other.graph_.spec(kept));
+    absent.push_back({static_cast<std::int32_t>(graph.nodes.size()), 0});
+    graph.nodes.push_back(std::move(node));
+  }
+  const std::size_t own = control.graphs[side]->graph_.results.size();
+  const auto place = side == 0 ? graph.results.end() : graph.results.begin() + static_cast<std::ptrdiff_t>(own);
+  graph.results.insert(place, absent.begin(), absent.end());
+  return graph;
+}
+
+void TapedGraph::add_kept_results(std::int32_t number) {
+  Node& node = graph_.nodes[static_cast<std::size_t>(number)];
+  const TapedControl& control = controls_.at(number);
+  own_results_[number] = node.results.size();
+  if (node.kind == NodeKind::branch) {
+    for (std::size_t side = 0; side < 2; ++side)
+      node.graphs[side] = std::make_shared<const Graph>(keeping_side(number, side));
+    for (const auto& side : control.graphs)
+      for (const Value kept : side->kept_) node.results.push_back(side->graph_.spec(kept));
+  } else {
+    node.graphs[1] = std::make_shared<const Graph>(control.graphs[0]->keeping_graph());
+    node.results.push_back({DType::int64, Shape{}});
+  }
 }
 
 Tensors TapedGraph::run(std::span<const Tensor> arguments, const Draws* outer) {
@@ -130,11 +197,19 @@ Tensors TapedGraph::run(std::span<const Tensor> arguments, const Draws* outer) {
   Tensors inputs, outputs;
   for (const std::size_t place : input_places_) inputs.push_back(found[place]);
   for (const std::size_t place : output_places_) outputs.push_back(found[place]);
+  // What a branch or a loop passes on is that tensor, whose gradient gets what its readers add.
+  Tensors passed(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (controls_.contains(outputs_[i].node) &&
+        std::ranges::any_of(inputs, [&](const Tensor& input) { return input.same_body(outputs[i]); }))
+      passed[i] = outputs[i];
   tapedeck::detail::make_outputs_distinct(inputs, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) found[output_places_[i]] = outputs[i];
   Tensors results;
   for (std::size_t i = 0; i < places_.size(); ++i)
-    results.push_back(places_[i] == no_place ? found[i] : outputs[places_[i]]);
+    results.push_back(places_[i] == no_place ? found[i]
+                      : passed[places_[i]]   ? passed[places_[i]]
+                                             : outputs[places_[i]]);
   if (!tapedeck::detail::recording_tape(inputs)) return results;
 
   auto kept = std::make_shared<Tensors>();

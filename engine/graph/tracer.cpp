@@ -42,6 +42,7 @@ std::uint64_t next_number() {
 
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around), number_(next_number()) {
   graph_.name = std::move(name);
+  graph_.has_gaps = around && around->graph_.has_gaps;
   if (around)
     locate_ = around->locate_;
   else
@@ -125,6 +126,7 @@ Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   const ValueSpec spec = graph::spec_of(tensor);
   set_results(node, {&spec, 1});
   captures_.push_back(std::move(node));
+  graph_.has_gaps = graph_.has_gaps || around_->may_lack(tensor);
   graph_.captured.push_back(tensor);
   // Its number is known when the number of arguments is: finish() puts it there.
   return values_[tensor.id()] = {-1 - static_cast<std::int32_t>(captures_.size()), 0};
@@ -153,7 +155,38 @@ Tensors GraphTracer::add_call(Node&& node, const OpContext& context, std::span<c
   const std::int32_t number = add(std::move(node), inputs);
   if (is_first) draws_[*traced_draw(context)] = number;
   if (worlds) open_up_to_ = graph_.nodes.size();
-  return results_of(number, worlds);
+  const Tensors results = results_of(number, worlds);
+  if (std::ranges::any_of(inputs, [&](const Tensor& input) { return may_lack(input); }))
+    for (const Tensor& result : results) lacks(result);
+  return results;
+}
+
+bool GraphTracer::may_lack(const Tensor& tensor) const {
+  return lacking_.contains(tensor.id()) || (around_ && around_->may_lack(tensor));
+}
+
+void GraphTracer::lacks(const Tensor& tensor) {
+  lacking_.insert(tensor.id());
+  graph_.has_gaps = true;
+}
+
+Tensor GraphTracer::absent(const ValueSpec& spec) {
+  Node node;
+  node.kind = NodeKind::absent;
+  set_results(node, {&spec, 1});
+  Tensor gradient = results_of(add(std::move(node), {}))[0];
+  lacks(gradient);
+  return gradient;
+}
+
+void GraphTracer::adds_gradients(const Tensor& sum, const Tensor& one, const Tensor& other) {
+  const bool lacks_one = may_lack(one), lacks_other = may_lack(other);
+  const auto found = values_.find(sum.id());
+  if (!(lacks_one || lacks_other) || found == values_.end()) return;
+  Node& node = graph_.nodes[static_cast<std::size_t>(found->second.node)];
+  if (node.kind != NodeKind::op || node.op->name != "add") return;
+  node.name = sum_name;
+  if (!(lacks_one && lacks_other)) lacking_.erase(sum.id());
 }
 
 /// The node that drew what this call draws again; -1 where it draws for the first time.
@@ -277,6 +310,9 @@ const Node* GraphTracer::node_of(const Tensor& tensor) const {
 }
 
 Graph GraphTracer::finish(std::span<const Tensor> results) {
+  if (std::ranges::any_of(results, [&](const Tensor& result) { return result && may_lack(result); }))
+    for (const Tensor& result : results) graph_.may_lack.push_back(may_lack(result));
+  graph_.has_gaps = graph_.has_gaps || !graph_.may_lack.empty();
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) fail<InvalidArgumentError>(graph_.name, ": result ", i, " is undefined");
     graph_.results.push_back(value_of(results[i], graph_.name));

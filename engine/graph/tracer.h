@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +40,10 @@ class GraphTracer final : public TapeTracer {
   /// Another one for each tracer of the process.
   std::uint64_t number() const { return number_; }
 
+  /// The graph will belong to another graph of the same owner, whose host calls it may share
+  /// (HostCall::owning).
+  void share_owner() { shares_owner_ = true; }
+  bool shares_owner() const { return shares_owner_ || (around_ && around_->shares_owner()); }
   /// From now on a call may draw again what a call of the function around this one drew (outer_draw).
   void allow_outer_draws() { outer_draws_allowed_ = true; }
   /// The number of the node that gave this function's symbolic tensor.
@@ -69,6 +74,8 @@ class GraphTracer final : public TapeTracer {
   void playback_begins() override;
   void vjp_begins(std::string_view name, const Tensor& output) override;
   void part_ends() override;
+  bool may_lack(const Tensor& tensor) const override;
+  void adds_gradients(const Tensor& sum, const Tensor& one, const Tensor& other) override;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
   /// Its value, where that follows from constants and shapes alone, and is small.
@@ -93,6 +100,13 @@ class GraphTracer final : public TapeTracer {
   /// Each run calls the function with the values of these tensors; the results are what it returns
   /// (host_call() in control.h puts them on tapes, too).
   Tensors add_host_call(HostCall call, std::span<const ValueSpec> results, std::span<const Tensor> inputs);
+
+  /// A gradient that no run has.
+  Tensor absent(const ValueSpec& spec);
+  /// A run may find no value for this parameter or result of a branch.
+  void lacks(const Tensor& tensor);
+  /// Arguments may be undefined in a run.
+  void allow_gaps() { graph_.has_gaps = true; }
 
   /// A branch or a loop on these tensors; returns its results (control.h).
   Tensors add_control(Node node, std::span<const Tensor> inputs);
@@ -160,8 +174,9 @@ class GraphTracer final : public TapeTracer {
   std::vector<OwnTape> tapes_;  ///< in the order in which they began
   /// By the number that the trace gave a draw: the node that draws.
   std::unordered_map<std::int64_t, std::int32_t> draws_;
+  std::set<std::uint64_t> lacking_;   ///< ids of tensors that a run may find absent
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
-  bool outer_draws_allowed_ = false;
+  bool outer_draws_allowed_ = false, shares_owner_ = false;
   struct OpenPart {
     OpenPart(Part part, std::uint32_t scope)
         : traced(std::make_shared<const Part>(std::move(part))), whole_scope(scope) {}

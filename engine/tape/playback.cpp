@@ -19,7 +19,23 @@ namespace {
 /// Besides the first one.
 Tensor sum_of(Tensor a, Tensor b) {
   const DefaultDeviceScope beside(a.device());
-  return add(std::move(a), std::move(b));
+  TapeTracer* const tracer = current_tape_tracer();
+  if (!tracer) [[likely]]
+    return add(std::move(a), std::move(b));
+  Tensor sum = add(a, b);
+  tracer->adds_gradients(sum, a, b);
+  return sum;
+}
+
+/// A run may find some of an op's cotangents and not the others, and its VJP is traced once: an error, unless
+/// all are there or there is one alone.
+void check_cotangents(std::string_view name, std::span<const Tensor> cotangents) {
+  const TapeTracer* const tracer = current_tape_tracer();
+  if (!tracer || cotangents.size() < 2) return;
+  const auto is_there = [](const Tensor& cotangent) { return bool(cotangent); };
+  const auto may_lack = [&](const Tensor& cotangent) { return cotangent && tracer->may_lack(cotangent); };
+  if (std::ranges::count_if(cotangents, is_there) > 1 && std::ranges::any_of(cotangents, may_lack))
+    fail<UnimplementedError>("VJP of ", name, ": which of the cotangents there are is known when it runs");
 }
 
 /// One gradient with the rows of all parts, concatenated.
@@ -310,6 +326,7 @@ Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   const Event event = vjp_event(node, cotangents, wanted);
   const TracedPlayback traced(event.name, node.outputs);
+  check_cotangents(event.name, cotangents);
   return observed(current_observer(), event, [&](std::uint64_t record) {
     last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());

@@ -37,6 +37,10 @@ class TapeTracer : public Tracer {
   virtual void playback_begins() = 0;
   virtual void vjp_begins(std::string_view name, const Tensor& output) = 0;
   virtual void part_ends() = 0;
+  /// Whether a run may find no value for the tensor, which is a gradient: nothing arrives at it.
+  virtual bool may_lack(const Tensor& tensor) const = 0;
+  /// `sum` adds two gradients; where a run finds one of them alone, that is the sum.
+  virtual void adds_gradients(const Tensor& sum, const Tensor& one, const Tensor& other) = 0;
 };
 
 /// The one of this thread; nullptr where it traces nothing.

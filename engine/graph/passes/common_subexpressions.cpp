@@ -16,7 +16,7 @@ std::string exact(const Attribute& attribute) {
   return text + to_string(attribute);
 }
 
-using Key = std::tuple<int, std::string, std::vector<Value>, std::string>;
+using Key = std::tuple<int, std::string, std::vector<Value>, std::string, bool>;
 
 /// Nodes of equal keys give the same results.
 Key key_of(const Node& node) {
@@ -31,7 +31,8 @@ Key key_of(const Node& node) {
   return {node.op->index,
           std::move(attributes),
           {node.inputs.begin(), node.inputs.end()},
-          node.device ? to_string(*node.device) : std::string()};
+          node.device ? to_string(*node.device) : std::string(),
+          node.name == sum_name};
 }
 
 }  // namespace

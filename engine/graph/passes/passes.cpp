@@ -11,6 +11,8 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
   result.arguments = graph.arguments;
   result.captured = graph.captured;
   result.watched_up_to = graph.watched_up_to;
+  result.has_gaps = graph.has_gaps;
+  result.may_lack = graph.may_lack;
   std::vector<std::int32_t> numbers(graph.nodes.size(), -1);
   const auto moved = [&](Value value) {
     const std::int32_t kept = merged_into[static_cast<std::size_t>(value.node)];
