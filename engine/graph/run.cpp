@@ -6,6 +6,7 @@
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
+#include "engine/graph/run_log.h"
 #include "engine/graph/schedule.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
@@ -114,6 +115,7 @@ struct Executable::Run {
   std::vector<std::unique_ptr<Tape>> tapes;
   Draws draws;
   PartFollower parts;
+  std::optional<RunningGraph> log;  ///< where an observer or a tracer listens
 
   Tape& tape(const TapeUse& use) {
     const auto number = static_cast<std::size_t>(use.tape);
@@ -393,14 +395,18 @@ void Executable::run_step(std::size_t number, Run& run) const {
   try {
     if (number % steps_between_checks == 0) check_interrupt();
     const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
+    if (run.log) run.log->begin(number);
     if (runs_something(graph_.nodes[number])) run.parts.follow(graph_.nodes[number].part.get());
     Tensors results = run_node(number, inputs, run);
     if (careful_[number]) {
       check_results(number, results);
       narrow_again(graph_.nodes[number], results);
     }
-    for (std::size_t result = 0; result < results.size(); ++result)
-      run.values[step.first_result + result] = std::move(results[result]);
+    for (std::size_t result = 0; result < results.size(); ++result) {
+      const auto slot = step.first_result + static_cast<std::uint32_t>(result);
+      if (run.log) run.log->set(slot, results[result]);
+      run.values[slot] = std::move(results[result]);
+    }
   } catch (...) {
     run.parts.fail();
     if (failed_location == 0) failed_location = graph_.nodes[number].location;  // of the innermost graph
@@ -432,6 +438,17 @@ void Executable::run_steps(Run& run) const {
   }
 }
 
+void Executable::take_argument(std::size_t parameter, Tensor argument, Run& run) const {
+  const std::uint32_t slot = layout_.steps[parameter].first_result;
+  if (run.log) run.log->set(slot, argument);
+  run.values[slot] = std::move(argument);
+}
+
+std::shared_ptr<const NameIndex> Executable::name_index() const {
+  std::call_once(names_once_, [this] { names_ = std::make_shared<const NameIndex>(graph_, layout_); });
+  return names_;
+}
+
 Tensors Executable::results_of(const Run& run) const {
   Tensors results;
   for (const std::uint32_t slot : layout_.result_slots) results.push_back(run.values[slot]);
@@ -441,7 +458,8 @@ Tensors Executable::results_of(const Run& run) const {
 Tensors Executable::run(std::span<const Tensor> arguments, const Options& options) const {
   check(arguments);
   Run run(layout_.slot_count, options);
-  for (std::size_t i = 0; i < arguments.size(); ++i) run.values[layout_.steps[i].first_result] = arguments[i];
+  if (current_observer() || current_tracer()) run.log.emplace(name_index());
+  for (std::size_t i = 0; i < arguments.size(); ++i) take_argument(i, arguments[i], run);
   run_steps(run);
   if (options.own) {
     run.draws.set_outer(nullptr);
@@ -466,8 +484,8 @@ Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   check(arguments);
   Run run(layout_.slot_count, {outer});
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    run.values[layout_.steps[i].first_result] = std::move(arguments[i]);
+  if (current_observer() || current_tracer()) run.log.emplace(name_index());
+  for (std::size_t i = 0; i < arguments.size(); ++i) take_argument(i, std::move(arguments[i]), run);
   run_steps(run);
   return results_of(run);
 }

@@ -5,6 +5,7 @@
 
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
+#include "engine/graph/run_log.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/random/random_state.h"
 #include "engine/record/trace/scope.h"
@@ -31,6 +32,12 @@ std::optional<std::int64_t> traced_draw(const OpContext& context) {
 
 std::string described(const Tensor& tensor) {
   return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + shape_text(tensor);
+}
+
+/// What the program's names hold; where another graph becomes part of this one, those of its node.
+Names names_here() {
+  RunningGraph* run = RunningGraph::innermost();
+  return run && run->traces() ? run->names_in_trace() : capture_names();
 }
 
 std::uint64_t next_number() {
@@ -69,6 +76,7 @@ std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   node.scope = current_scope();
   node.device = device_scope();
   node.part = traced_part();
+  if (node.kind != NodeKind::parameter && node.kind != NodeKind::constant) node.names = names_here();
   graph_.nodes.push_back(std::move(node));
   return static_cast<std::int32_t>(graph_.nodes.size()) - 1;
 }
@@ -88,6 +96,7 @@ Tensors GraphTracer::results_of(std::int32_t number, const std::vector<Worlds>* 
     }
     results.push_back(symbolic_tensor(spec.dtype, spec.shape, unknown));
     values_[results[i].id()] = value;
+    node.symbols.emplace_back(results[i].id(), value.result);
   }
   const auto place = static_cast<std::size_t>(number);
   if (tensors_.size() <= place) tensors_.resize(place + 1);
@@ -124,6 +133,7 @@ Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   node.name = "captured" + std::to_string(captures_.size());
   const ValueSpec spec = graph::spec_of(tensor);
   set_results(node, {&spec, 1});
+  node.symbols.emplace_back(tensor.id(), 0);
   captures_.push_back(std::move(node));
   graph_.captured.push_back(tensor);
   // Its number is known when the number of arguments is: finish() puts it there.

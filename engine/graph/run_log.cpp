@@ -1,0 +1,169 @@
+#include "engine/graph/run_log.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "engine/ops/core/observer.h"
+#include "engine/record/trace/thread_record.h"
+
+namespace tapedeck::graph {
+namespace {
+
+constexpr std::size_t most_numbers = std::size_t{4} << 20;  // of all runs: 32 MB
+constexpr std::size_t numbers_of_a_run = 24;                // beside slots and steps
+
+struct Log {
+  std::mutex mutex;
+  /// By thread, in the order in which they began.
+  std::map<std::uint16_t, std::deque<std::shared_ptr<LoggedRun>>> runs;
+  std::size_t numbers = 0;
+};
+
+Log& run_log() {
+  static auto* log = new Log;  // threads may run graphs until the process ends
+  return *log;
+}
+
+std::size_t size_of(const LoggedRun& run) {
+  return numbers_of_a_run + run.tensors.size() + 2 * run.steps.capacity();
+}
+
+/// With the mutex locked. Runs that have not ended stay.
+void drop_oldest(Log& log) {
+  while (log.numbers > most_numbers) {
+    auto oldest = log.runs.end();
+    for (auto one = log.runs.begin(); one != log.runs.end(); ++one)
+      if (!one->second.empty() && one->second.front()->after != UINT64_MAX &&
+          (oldest == log.runs.end() || one->second.front()->before < oldest->second.front()->before))
+        oldest = one;
+    if (oldest == log.runs.end()) return;
+    log.numbers -= std::min(log.numbers, size_of(*oldest->second.front()));
+    oldest->second.pop_front();
+  }
+}
+
+/// 0: no run around has computed it.
+std::uint64_t tensor_of(const LoggedRun* run, std::uint64_t symbol) {
+  for (; run; run = run->around.get())
+    if (const auto slot = run->index->slots.find(symbol); slot != run->index->slots.end())
+      return run->tensors[slot->second];
+  return 0;
+}
+
+thread_local RunningGraph* innermost_run = nullptr;
+
+}  // namespace
+
+NameIndex::NameIndex(const Graph& graph, const Layout& layout) : slot_count(layout.slot_count) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    names.push_back(graph.nodes[i].names);
+    for (const auto& [symbol, result] : graph.nodes[i].symbols)
+      slots.emplace(symbol, layout.slot_of({static_cast<std::int32_t>(i), result}));
+  }
+}
+
+RunningGraph::RunningGraph(std::shared_ptr<const NameIndex> index)
+    : run_(std::make_shared<LoggedRun>()), before_(innermost_run) {
+  run_->traces = current_observer() == nullptr;
+  if (before_ && before_->run_->traces == run_->traces) {
+    run_->around = before_->run_;
+    run_->caller = before_->run_->caller;
+  } else if (run_->traces) {
+    run_->caller = capture_names();
+  }
+  run_->tensors.resize(index->slot_count);
+  run_->index = std::move(index);
+  run_->thread = thread_record().thread;
+  run_->before = thread_record().newest;
+  innermost_run = this;
+  if (run_->traces) return;
+  Log& log = run_log();
+  const std::lock_guard lock(log.mutex);
+  log.runs[run_->thread].push_back(run_);
+  log.numbers += size_of(*run_);
+  drop_oldest(log);
+}
+
+RunningGraph::~RunningGraph() {
+  innermost_run = before_;
+  if (run_->traces) return;
+  Log& log = run_log();
+  const std::lock_guard lock(log.mutex);
+  run_->after = thread_record().newest;
+  log.numbers += 2 * run_->steps.capacity();
+}
+
+void RunningGraph::begin(std::size_t node) {
+  const std::lock_guard lock(run_log().mutex);
+  run_->steps.push_back({static_cast<std::uint32_t>(node), thread_record().newest});
+}
+
+void RunningGraph::set(std::uint32_t slot, const Tensor& tensor) {
+  const std::lock_guard lock(run_log().mutex);
+  run_->tensors[slot] = tensor ? tensor.id() : 0;
+}
+
+RunningGraph* RunningGraph::innermost() {
+  return innermost_run;
+}
+
+Names RunningGraph::names_in_trace() {
+  if (run_->steps.empty()) return nullptr;
+  const Names& names = run_->index->names[run_->steps.back().node];
+  if (!names) return run_->caller;
+  Names& known = mapped_[names.get()];
+  if (!known)
+    known = with_tensors(
+        *names, [&](std::uint64_t symbol) { return tensor_of(run_.get(), symbol); }, run_->caller);
+  return known;
+}
+
+std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool running) {
+  Log& log = run_log();
+  const std::lock_guard lock(log.mutex);
+  const auto& runs = log.runs[thread];
+  const auto behind = std::ranges::partition_point(runs, [&](const auto& run) { return run->before < record; });
+  if (behind == runs.begin()) return std::nullopt;
+  // Runs of a thread lie in each other: the one that began last before the record, or one around that.
+  const LoggedRun* run = std::prev(behind)->get();
+  while (run && run->after < record) run = run->around.get();
+  if (!run || (running && run->after != UINT64_MAX)) return std::nullopt;
+  const auto step = std::ranges::partition_point(
+      run->steps, [&](const LoggedRun::Step& one) { return one.before < record; });
+  if (step == run->steps.begin()) return std::nullopt;
+  const Names& names = run->index->names[std::prev(step)->node];
+  if (!names) return std::nullopt;
+  // With 0 for what was not computed.
+  const auto resolve = [&](const auto& self, std::vector<NamedValue>& values) -> void {
+    for (NamedValue& value : values) {
+      if (value.symbolic) value.tensor = tensor_of(run, value.tensor);
+      self(self, value.items);
+    }
+  };
+  std::shared_ptr<NamesFrame> inner;
+  Names innermost;
+  for (const NamesFrame* frame = names.get(); frame; frame = frame->around.get()) {
+    auto copy = std::make_shared<NamesFrame>(*frame);
+    copy->around = nullptr;
+    resolve(resolve, copy->values);
+    if (inner)
+      inner->around = copy;
+    else
+      innermost = copy;
+    inner = std::move(copy);
+  }
+  return innermost;
+}
+
+void forget_runs() {
+  Log& log = run_log();
+  const std::lock_guard lock(log.mutex);
+  log.numbers = 0;
+  for (auto& [thread, runs] : log.runs) {
+    std::erase_if(runs, [](const auto& run) { return run->after != UINT64_MAX; });
+    for (const auto& run : runs) log.numbers += size_of(*run);
+  }
+}
+
+}  // namespace tapedeck::graph
