@@ -444,6 +444,15 @@ void Executable::take_argument(std::size_t parameter, Tensor argument, Run& run)
   run.values[slot] = std::move(argument);
 }
 
+void Executable::begin_log(Run& run) const {
+  const std::shared_ptr<const NameIndex> index = name_index();
+  run.log.emplace(index);
+  run.parts.find_values([index, &run](std::uint64_t id) {
+    const auto slot = index->slots.find(id);
+    return slot == index->slots.end() ? Tensor() : run.values[slot->second];
+  });
+}
+
 std::shared_ptr<const NameIndex> Executable::name_index() const {
   std::call_once(names_once_, [this] { names_ = std::make_shared<const NameIndex>(graph_, layout_); });
   return names_;
@@ -458,7 +467,7 @@ Tensors Executable::results_of(const Run& run) const {
 Tensors Executable::run(std::span<const Tensor> arguments, const Options& options) const {
   check(arguments);
   Run run(layout_.slot_count, options);
-  if (current_observer() || current_tracer()) run.log.emplace(name_index());
+  if (current_observer() || current_tracer()) begin_log(run);
   for (std::size_t i = 0; i < arguments.size(); ++i) take_argument(i, arguments[i], run);
   run_steps(run);
   if (options.own) {
@@ -484,7 +493,7 @@ Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   check(arguments);
   Run run(layout_.slot_count, {outer});
-  if (current_observer() || current_tracer()) run.log.emplace(name_index());
+  if (current_observer() || current_tracer()) begin_log(run);
   for (std::size_t i = 0; i < arguments.size(); ++i) take_argument(i, std::move(arguments[i]), run);
   run_steps(run);
   return results_of(run);

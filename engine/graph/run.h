@@ -63,6 +63,7 @@ class Executable {
   void run_steps(Run& run) const;
   Tensors results_of(const Run& run) const;
   void take_argument(std::size_t parameter, Tensor argument, Run& run) const;
+  void begin_log(Run& run) const;
   std::shared_ptr<const NameIndex> name_index() const;
   void run_step(std::size_t number, Run& run) const;
   void run_group(std::size_t begin, std::size_t end, Run& run) const;

@@ -56,10 +56,16 @@ thread_local RunningGraph* innermost_run = nullptr;
 }  // namespace
 
 NameIndex::NameIndex(const Graph& graph, const Layout& layout) : slot_count(layout.slot_count) {
+  nodes.resize(slot_count, no_op);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     names.push_back(graph.nodes[i].names);
+    const auto node = static_cast<std::int32_t>(i);
+    if (graph.nodes[i].kind == NodeKind::constant)
+      slots.emplace(graph.nodes[i].constant.id(), layout.slot_of({node, 0}));
+    for (std::size_t k = 0; graph.nodes[i].kind == NodeKind::op && k < graph.nodes[i].results.size(); ++k)
+      nodes[layout.slot_of({node, static_cast<std::int32_t>(k)})] = static_cast<std::uint32_t>(i);
     for (const auto& [symbol, result] : graph.nodes[i].symbols)
-      slots.emplace(symbol, layout.slot_of({static_cast<std::int32_t>(i), result}));
+      slots.emplace(symbol, layout.slot_of({node, result}));
   }
 }
 
@@ -106,6 +112,21 @@ void RunningGraph::set(std::uint32_t slot, const Tensor& tensor) {
 
 RunningGraph* RunningGraph::innermost() {
   return innermost_run;
+}
+
+std::uint64_t RunningGraph::record_of(std::uint64_t symbol) const {
+  const std::lock_guard lock(run_log().mutex);
+  for (const LoggedRun* run = run_.get(); run; run = run->around.get()) {
+    const auto slot = run->index->slots.find(symbol);
+    if (slot == run->index->slots.end()) continue;
+    const std::uint32_t node = run->index->nodes[slot->second];
+    const auto step = std::ranges::lower_bound(run->steps, node, {}, &LoggedRun::Step::node);
+    if (node == NameIndex::no_op || step == run->steps.end() || step->node != node) return 0;
+    // An op makes one record: the thread's newest when the next node begins.
+    const std::uint64_t newest = step + 1 == run->steps.end() ? thread_record().newest : (step + 1)->before;
+    return newest > step->before ? newest : 0;
+  }
+  return 0;
 }
 
 Names RunningGraph::names_in_trace() {

@@ -254,12 +254,20 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
   tensors_.back().assign(outputs.begin(), outputs.end());
 }
 
-void GraphTracer::playback_begins() {
-  begin_part({traced_part(), "gradient", location(), current_scope(), false, true});
+void GraphTracer::playback_begins(std::span<const Tensor> targets) {
+  Part part{traced_part(), "gradient", location(), current_scope(), false, true};
+  part.inputs = ids_of(targets);
+  begin_part(std::move(part));
 }
 
-void GraphTracer::vjp_begins(std::string_view name, const Tensor& output) {
-  Part part{traced_part(), "VJP of " + std::string(name), location(), current_scope(), false, true};
+void GraphTracer::vjp_begins(const TracedVjp& vjp) {
+  const Tensor output = vjp.outputs.empty() ? Tensor() : vjp.outputs[0];
+  Part part{traced_part(), "VJP of " + std::string(vjp.name), location(), current_scope(), false, true};
+  part.inputs = ids_of(vjp.cotangents);
+  part.vjp_of = vjp.op;
+  part.forward = output ? output.id() : 0;
+  part.attributes = vjp.attributes;
+  part.wanted.assign(vjp.wanted.begin(), vjp.wanted.end());
   // As the recorder has it: a VJP belongs to the scope of its op.
   if (const Node* forward = node_of(output)) {
     part.scope = forward->scope;
@@ -269,13 +277,14 @@ void GraphTracer::vjp_begins(std::string_view name, const Tensor& output) {
   begin_part(std::move(part));
 }
 
-void GraphTracer::part_ends() {
+void GraphTracer::part_ends(std::span<const Tensor> results) {
+  parts_.back()->part->results = ids_of(results);
   parts_.pop_back();
 }
 
 void GraphTracer::begin_part(Part part) {
   const std::uint32_t scope = part.scope;
-  parts_.push_back(std::make_unique<OpenPart>(std::move(part), scope));
+  parts_.push_back(std::make_unique<OpenPart>(std::make_shared<Part>(std::move(part)), scope));
 }
 
 /// Of this function or of one around it; nullptr: it is not known.

@@ -66,9 +66,9 @@ class GraphTracer final : public TapeTracer {
                   bool watch_accessed_variables) override;
   void tape_plays_often(std::uint64_t tape) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
-  void playback_begins() override;
-  void vjp_begins(std::string_view name, const Tensor& output) override;
-  void part_ends() override;
+  void playback_begins(std::span<const Tensor> targets) override;
+  void vjp_begins(const TracedVjp& vjp) override;
+  void part_ends(std::span<const Tensor> results) override;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
   /// Its value, where that follows from constants and shapes alone, and is small.
@@ -163,8 +163,9 @@ class GraphTracer final : public TapeTracer {
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
   bool outer_draws_allowed_ = false;
   struct OpenPart {
-    OpenPart(Part part, std::uint32_t scope)
-        : traced(std::make_shared<const Part>(std::move(part))), whole_scope(scope) {}
+    OpenPart(std::shared_ptr<Part> opened, std::uint32_t scope)
+        : part(std::move(opened)), traced(part), whole_scope(scope) {}
+    std::shared_ptr<Part> part;
     TracedPartScope traced;
     WholeScope whole_scope;
   };
