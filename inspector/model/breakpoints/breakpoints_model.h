@@ -84,12 +84,14 @@ class BreakpointsModel : public QObject {
   void send();
   void take(const protocol::Breakpoints& states);
   void takeStatus();
+  void askForNotes();
   void renew(BreakpointEntry& one) const;
   void wasEdited();
 
   Session* session_;
   std::vector<BreakpointEntry> entries_;
   QHash<quint64, QString> placeNotes_, sessionNotes_;
+  std::pair<quint64, bool> notedAt_{0, false};  ///< cells that had ended, and whether the program was stopped
   QHash<QString, QString> labels_;
   bool hadSome_ = false;  ///< in the life of this window
   quint64 lastId_ = 0;
