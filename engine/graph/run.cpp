@@ -448,8 +448,8 @@ void Executable::begin_log(Run& run) const {
   const std::shared_ptr<const NameIndex> index = name_index();
   run.log.emplace(index);
   run.parts.find_values([index, &run](std::uint64_t id) {
-    const auto slot = index->slots.find(id);
-    return slot == index->slots.end() ? Tensor() : run.values[slot->second];
+    const auto slot = index->slot_of.find(id);
+    return slot == index->slot_of.end() ? Tensor() : run.values[slot->second];
   });
 }
 

@@ -46,7 +46,7 @@ void drop_oldest(Log& log) {
 /// 0: no run around has computed it.
 std::uint64_t tensor_of(const LoggedRun* run, std::uint64_t symbol) {
   for (; run; run = run->around.get())
-    if (const auto slot = run->index->slots.find(symbol); slot != run->index->slots.end())
+    if (const auto slot = run->index->slot_of.find(symbol); slot != run->index->slot_of.end())
       return run->tensors[slot->second];
   return 0;
 }
@@ -61,11 +61,11 @@ NameIndex::NameIndex(const Graph& graph, const Layout& layout) : slot_count(layo
     names.push_back(graph.nodes[i].names);
     const auto node = static_cast<std::int32_t>(i);
     if (graph.nodes[i].kind == NodeKind::constant)
-      slots.emplace(graph.nodes[i].constant.id(), layout.slot_of({node, 0}));
+      slot_of.emplace(graph.nodes[i].constant.id(), layout.slot_of({node, 0}));
     for (std::size_t k = 0; graph.nodes[i].kind == NodeKind::op && k < graph.nodes[i].results.size(); ++k)
       nodes[layout.slot_of({node, static_cast<std::int32_t>(k)})] = static_cast<std::uint32_t>(i);
     for (const auto& [symbol, result] : graph.nodes[i].symbols)
-      slots.emplace(symbol, layout.slot_of({node, result}));
+      slot_of.emplace(symbol, layout.slot_of({node, result}));
   }
 }
 
@@ -117,8 +117,8 @@ RunningGraph* RunningGraph::innermost() {
 std::uint64_t RunningGraph::record_of(std::uint64_t symbol) const {
   const std::lock_guard lock(run_log().mutex);
   for (const LoggedRun* run = run_.get(); run; run = run->around.get()) {
-    const auto slot = run->index->slots.find(symbol);
-    if (slot == run->index->slots.end()) continue;
+    const auto slot = run->index->slot_of.find(symbol);
+    if (slot == run->index->slot_of.end()) continue;
     const std::uint32_t node = run->index->nodes[slot->second];
     const auto step = std::ranges::lower_bound(run->steps, node, {}, &LoggedRun::Step::node);
     if (node == NameIndex::no_op || step == run->steps.end() || step->node != node) return 0;

@@ -19,7 +19,7 @@ namespace tapedeck::graph {
 struct NameIndex {
   NameIndex(const Graph& graph, const Layout& layout);
   std::vector<Names> names;                                ///< by node
-  std::unordered_map<std::uint64_t, std::uint32_t> slots;  ///< by the id of the trace's symbolic tensor
+  std::unordered_map<std::uint64_t, std::uint32_t> slot_of;///< by the id of the trace's symbolic tensor
   std::vector<std::uint32_t> nodes;                        ///< by slot: the op's node; no_op: no op gives it
   static constexpr std::uint32_t no_op = UINT32_MAX;
   std::uint32_t slot_count = 0;

@@ -80,6 +80,10 @@ def evaluate(stop, thread, frame, code, statements, moment=0):
         of_records = moment or is_traced(stop, thread, frame)
         answer = evaluate_past(moments.past_at(stop, thread, frame, moment), code, statements) if of_records \
             else _evaluate(stop, thread, frame, code, statements)
+        if of_records and not moment:  # the program waits there
+            answer.pop("moment", None)
+            if "note" in answer:
+                answer["note"] = "The graph of a traced function goes on with its own values: what was assigned here is not kept."
     finally:
         if sys.stdout is ours[0]:
             sys.stdout = out
