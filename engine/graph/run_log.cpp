@@ -13,10 +13,14 @@ namespace {
 constexpr std::size_t most_numbers = std::size_t{4} << 20;  // of all runs: 32 MB
 constexpr std::size_t numbers_of_a_run = 24;                // beside slots and steps
 
+struct ThreadRuns {
+  std::deque<std::shared_ptr<LoggedRun>> runs;  ///< in the order in which they began
+  std::uint64_t forgotten_to = 0;               ///< of records up to this one runs may be missing
+};
+
 struct Log {
   std::mutex mutex;
-  /// By thread, in the order in which they began.
-  std::map<std::uint16_t, std::deque<std::shared_ptr<LoggedRun>>> runs;
+  std::map<std::uint16_t, ThreadRuns> threads;
   std::size_t numbers = 0;
 };
 
@@ -29,17 +33,22 @@ std::size_t size_of(const LoggedRun& run) {
   return numbers_of_a_run + run.tensors.size() + 2 * run.steps.capacity();
 }
 
-/// With the mutex locked. Runs that have not ended stay.
+/// With the mutex locked. Runs that have not ended stay: as many as lie in each other.
 void drop_oldest(Log& log) {
+  const auto has_ended = [](const auto& run) { return run->after != UINT64_MAX; };
   while (log.numbers > most_numbers) {
-    auto oldest = log.runs.end();
-    for (auto one = log.runs.begin(); one != log.runs.end(); ++one)
-      if (!one->second.empty() && one->second.front()->after != UINT64_MAX &&
-          (oldest == log.runs.end() || one->second.front()->before < oldest->second.front()->before))
-        oldest = one;
-    if (oldest == log.runs.end()) return;
-    log.numbers -= std::min(log.numbers, size_of(*oldest->second.front()));
-    oldest->second.pop_front();
+    ThreadRuns* from = nullptr;
+    std::deque<std::shared_ptr<LoggedRun>>::iterator oldest;
+    for (auto& [index, thread] : log.threads) {
+      const auto first = std::ranges::find_if(thread.runs, has_ended);
+      if (first == thread.runs.end() || (from && (*first)->before >= (*oldest)->before)) continue;
+      from = &thread;
+      oldest = first;
+    }
+    if (!from) return;
+    from->forgotten_to = std::max(from->forgotten_to, (*oldest)->after);
+    log.numbers -= std::min(log.numbers, size_of(**oldest));
+    from->runs.erase(oldest);
   }
 }
 
@@ -86,7 +95,7 @@ RunningGraph::RunningGraph(std::shared_ptr<const NameIndex> index)
   if (run_->traces) return;
   Log& log = run_log();
   const std::lock_guard lock(log.mutex);
-  log.runs[run_->thread].push_back(run_);
+  log.threads[run_->thread].runs.push_back(run_);
   log.numbers += size_of(*run_);
   drop_oldest(log);
 }
@@ -140,10 +149,17 @@ Names RunningGraph::names_in_trace() {
   return known;
 }
 
+Names names_here() {
+  RunningGraph* run = RunningGraph::innermost();
+  return run && run->traces() ? run->names_in_trace() : capture_names();
+}
+
 std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool running) {
   Log& log = run_log();
   const std::lock_guard lock(log.mutex);
-  const auto& runs = log.runs[thread];
+  const ThreadRuns& known = log.threads[thread];
+  const auto& runs = known.runs;
+  if (record <= known.forgotten_to) return std::nullopt;
   const auto behind = std::ranges::partition_point(runs, [&](const auto& run) { return run->before < record; });
   if (behind == runs.begin()) return std::nullopt;
   // Runs of a thread lie in each other: the one that began last before the record, or one around that.
@@ -181,9 +197,9 @@ void forget_runs() {
   Log& log = run_log();
   const std::lock_guard lock(log.mutex);
   log.numbers = 0;
-  for (auto& [thread, runs] : log.runs) {
-    std::erase_if(runs, [](const auto& run) { return run->after != UINT64_MAX; });
-    for (const auto& run : runs) log.numbers += size_of(*run);
+  for (auto& [index, thread] : log.threads) {
+    std::erase_if(thread.runs, [](const auto& run) { return run->after != UINT64_MAX; });
+    for (const auto& run : thread.runs) log.numbers += size_of(*run);
   }
 }
 

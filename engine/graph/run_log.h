@@ -66,6 +66,10 @@ class RunningGraph {
   std::unordered_map<const NamesFrame*, Names> mapped_;
 };
 
+/// What the program's names hold now, for a node that is traced; where another graph becomes part of the one
+/// that is traced, those of its node.
+Names names_here();
+
 /// The names of the node that ran when a thread made that record, with the ids of this run's tensors; those
 /// that the run did not compute have 0. Nothing where the record is not of a run, or the run is not known any
 /// longer: of the oldest ones nothing is kept. `running`: and where the run has ended.

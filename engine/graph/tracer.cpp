@@ -34,12 +34,6 @@ std::string described(const Tensor& tensor) {
   return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + shape_text(tensor);
 }
 
-/// What the program's names hold; where another graph becomes part of this one, those of its node.
-Names names_here() {
-  RunningGraph* run = RunningGraph::innermost();
-  return run && run->traces() ? run->names_in_trace() : capture_names();
-}
-
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> newest{0};
   return newest.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -76,7 +70,8 @@ std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   node.scope = current_scope();
   node.device = device_scope();
   node.part = traced_part();
-  if (node.kind != NodeKind::parameter && node.kind != NodeKind::constant) node.names = names_here();
+  const bool runs = node.kind != NodeKind::parameter && node.kind != NodeKind::constant;
+  if (runs && !node.names) node.names = names_here();
   graph_.nodes.push_back(std::move(node));
   return static_cast<std::int32_t>(graph_.nodes.size()) - 1;
 }
