@@ -126,9 +126,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
           [&](const SetGate& set) -> Answer { return set_gate(set); },
           [&](const SetOptions& set) -> Answer { return set_options(set); },
-          [&](const SetBreakpoints& set) -> Answer {
-            return Reply(set_breakpoints(set));
-          },
+          [&](const SetBreakpoints& set) -> Answer { return Reply(set_breakpoints(set)); },
           [&](const DropBranch& drop) -> Answer {
             branches_.drop(drop.branch);
             return Reply(describe_status(recorder_));

@@ -88,9 +88,9 @@ class Answers {
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;
   bool replaying_ = false;
-  std::mutex breakpoints_mutex_;       ///< guards what follows
+  std::mutex breakpoints_mutex_;               ///< guards what follows
   std::vector<std::uint8_t> breakpoints_set_;  ///< the request that set those there are
-  std::uint64_t breakpoints_lines_ = 0;  ///< Breakpoints::lines_version() behind it
+  std::uint64_t breakpoints_lines_ = 0;        ///< Breakpoints::lines_version() behind it
   protocol::Breakpoints breakpoints_answer_;
 };
 

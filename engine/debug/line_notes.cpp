@@ -63,8 +63,8 @@ std::optional<std::string> change_of(const graph::TracedGraph& trace, const Line
   return folded ? folded : removed;
 }
 
-std::optional<std::string> note_of(const FunctionEntry& entry,
-                                   const std::vector<FunctionEntry::Made>& traces, const Line& line) {
+std::optional<std::string> note_of(const FunctionEntry& entry, const std::vector<FunctionEntry::Made>& traces,
+                                   const Line& line) {
   for (auto made = traces.rbegin(); made != traces.rend(); ++made)
     if (auto change = change_of(*made->trace, line, entry.name)) return change;
   if (std::ranges::binary_search(entry.code_lines, line.number))

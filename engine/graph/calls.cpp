@@ -206,7 +206,8 @@ void PartFollower::end(const char* error) {
   open_.pop_back();
   current_ = part_running = open_.empty() ? base_ : open_.back().part;
   if (open.again) open.again->results = ids_of(values_of(open.part->results));
-  if (open.observer) open.observer->end(open.record, error ? Tensors() : values_of(open.part->results), error);
+  if (open.observer)
+    open.observer->end(open.record, error ? Tensors() : values_of(open.part->results), error);
 }
 
 }  // namespace tapedeck::graph

@@ -43,7 +43,7 @@ class FunctionEntry {
   FunctionEntry(std::string name, std::uint32_t location, std::vector<std::uint32_t> code_lines = {});
   const std::uint64_t id;  ///< in this process, never 0
   const std::string name;
-  const std::uint32_t location;  ///< of its first line
+  const std::uint32_t location;                 ///< of its first line
   const std::vector<std::uint32_t> code_lines;  ///< of its file or cell that have code of it, sorted
 
   void add(const std::shared_ptr<TracedGraph>& trace, TraceNote note);

@@ -1,5 +1,5 @@
-// What the program's names held where a graph's nodes were traced: so that a debugger shows the function's own
-// variables while its graph runs.
+// What the program's names held where a graph's nodes were traced: so that a debugger shows the function's
+// own variables while its graph runs.
 //
 // A name held a symbolic tensor, whose value a run has (run_log.h), or something of the host language, which
 // is as it was while the function was traced.

@@ -160,7 +160,8 @@ std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool r
   const ThreadRuns& known = log.threads[thread];
   const auto& runs = known.runs;
   if (record <= known.forgotten_to) return std::nullopt;
-  const auto behind = std::ranges::partition_point(runs, [&](const auto& run) { return run->before < record; });
+  const auto behind =
+      std::ranges::partition_point(runs, [&](const auto& run) { return run->before < record; });
   if (behind == runs.begin()) return std::nullopt;
   // Runs of a thread lie in each other: the one that began last before the record, or one around that.
   const LoggedRun* run = std::prev(behind)->get();

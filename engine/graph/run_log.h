@@ -18,9 +18,9 @@ namespace tapedeck::graph {
 /// Of a graph that runs. Immutable.
 struct NameIndex {
   NameIndex(const Graph& graph, const Layout& layout);
-  std::vector<Names> names;                                ///< by node
-  std::unordered_map<std::uint64_t, std::uint32_t> slot_of;///< by the id of the trace's symbolic tensor
-  std::vector<std::uint32_t> nodes;                        ///< by slot: the op's node; no_op: no op gives it
+  std::vector<Names> names;                                  ///< by node
+  std::unordered_map<std::uint64_t, std::uint32_t> slot_of;  ///< by the id of the trace's symbolic tensor
+  std::vector<std::uint32_t> nodes;  ///< by slot: the op's node; no_op: no op gives it
   static constexpr std::uint32_t no_op = UINT32_MAX;
   std::uint32_t slot_count = 0;
 };
@@ -56,8 +56,8 @@ class RunningGraph {
   /// tensors.
   Names names_in_trace();
   bool traces() const { return run_->traces; }
-  /// The record of the op that gave the value of the trace's tensor with that id in this run or one around it;
-  /// 0: it made none.
+  /// The record of the op that gave the value of the trace's tensor with that id in this run or one around
+  /// it; 0: it made none.
   std::uint64_t record_of(std::uint64_t symbol) const;
 
  private:

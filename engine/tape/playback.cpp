@@ -315,8 +315,8 @@ Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
 
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   const Event event = vjp_event(node, cotangents, wanted);
-  TracedPlayback traced(
-      TracedVjp{event.name, node.custom ? nullptr : node.op, node.attributes, node.outputs, cotangents, wanted});
+  TracedPlayback traced(TracedVjp{event.name, node.custom ? nullptr : node.op, node.attributes, node.outputs,
+                                  cotangents, wanted});
   return traced.gives(observed(current_observer(), event, [&](std::uint64_t record) {
     last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());

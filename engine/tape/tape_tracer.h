@@ -43,8 +43,8 @@ class TapeTracer : public Tracer {
   virtual void tape_plays_often(std::uint64_t tape) = 0;
   /// A tape is asked for gradients; `play` plays it on symbolic tensors.
   virtual Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) = 0;
-  /// What is traced until part_ends() belongs to a tape's gradient of these targets, or inside that to the VJP
-  /// of an op or function.
+  /// What is traced until part_ends() belongs to a tape's gradient of these targets, or inside that to the
+  /// VJP of an op or function.
   virtual void playback_begins(std::span<const Tensor> targets) = 0;
   virtual void vjp_begins(const TracedVjp& vjp) = 0;
   /// `results`: gradients, undefined ones included; empty where it failed.

@@ -311,8 +311,7 @@ std::vector<std::pair<ProfileIndex::LaneKey, LaneBox>> ProfileIndex::open(std::i
     const std::int64_t start = one.event.start;
     const std::int64_t to = std::max(pauses_.reached(one.event.thread, now), start);
     const std::int64_t busy = to - start - pauses_.at_gate(one.event.thread).within(start, to);
-    found.push_back(
-        {{one.event.thread, one.event.depth}, {start, to, busy, one.event.number, busy, 1}});
+    found.push_back({{one.event.thread, one.event.depth}, {start, to, busy, one.event.number, busy, 1}});
   }
   return found;
 }

@@ -31,8 +31,8 @@ class Intervals {
 };
 
 struct Pauses {
-  std::map<std::uint16_t, Intervals> gate;  ///< by thread
-  Intervals cells;                          ///< while no cell runs, or nothing is recorded
+  std::map<std::uint16_t, Intervals> gate;        ///< by thread
+  Intervals cells;                                ///< while no cell runs, or nothing is recorded
   std::map<std::uint16_t, std::int64_t> waiting;  ///< since when threads are at the gate that are there now
   const Intervals& at_gate(std::uint16_t thread) const;
   /// How far what the thread runs has come: to `now`, or to where it waits.

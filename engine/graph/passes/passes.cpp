@@ -26,7 +26,8 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (stays[i] || merged_into[i] == static_cast<std::int32_t>(i)) continue;
-    auto& symbols = result.nodes[static_cast<std::size_t>(moved({static_cast<std::int32_t>(i), 0}).node)].symbols;
+    auto& symbols =
+        result.nodes[static_cast<std::size_t>(moved({static_cast<std::int32_t>(i), 0}).node)].symbols;
     symbols.insert(symbols.end(), graph.nodes[i].symbols.begin(), graph.nodes[i].symbols.end());
   }
   for (const Value value : graph.results) result.results.push_back(moved(value));

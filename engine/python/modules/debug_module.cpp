@@ -1,4 +1,3 @@
-#include "engine/graph/names.h"
 #include "engine/python/modules/debug_module.h"
 
 #include <pybind11/stl.h>
@@ -12,6 +11,7 @@
 #include "engine/debug/explain.h"
 #include "engine/debug/lost_gpu.h"
 #include "engine/debug/server.h"
+#include "engine/graph/names.h"
 #include "engine/ops/core/front_observer.h"
 #include "engine/protocol/codec.h"
 #include "engine/python/inspector.h"

@@ -42,7 +42,8 @@ void bind_function_list(py::module_& debug, Recorder* (*recorder)()) {
   py::class_<FunctionEntry, std::shared_ptr<FunctionEntry>>(
       debug, "TracedFunction",
       "TracedFunction(name, filename, line, code_lines=())\n"
-      "A function of the user's, for views: they list it while it is alive. code_lines: those that have code, "
+      "A function of the user's, for views: they list it while it is alive. code_lines: those that have "
+      "code, "
       "sorted.")
       .def(py::init([](const std::string& name, const std::string& filename, std::uint32_t line,
                        std::vector<std::uint32_t> code_lines) {

@@ -64,8 +64,7 @@ NamedValue named(std::string name, PyObject* value, int depth) {
   NamedValue result;
   result.name = std::move(name);
   result.type = Py_TYPE(value)->tp_name;
-  if (const std::size_t dot = result.type.rfind('.'); dot != std::string::npos)
-    result.type.erase(0, dot + 1);
+  if (const std::size_t dot = result.type.rfind('.'); dot != std::string::npos) result.type.erase(0, dot + 1);
   if (is_tensor(value)) {
     const Tensor& tensor = tensor_of(value);
     result.kind = NamedValue::Kind::tensor;
@@ -77,8 +76,8 @@ NamedValue named(std::string name, PyObject* value, int depth) {
     result.tensor = variable_of(value).peek().id();
   } else if (is_plain(value)) {
     result.text = text_of(value);
-  } else if (depth < deepest_list && (PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
-                                      PyDict_CheckExact(value))) {
+  } else if (depth < deepest_list &&
+             (PyList_CheckExact(value) || PyTuple_CheckExact(value) || PyDict_CheckExact(value))) {
     const auto size = static_cast<std::size_t>(PyObject_Size(value));
     if (size <= most_items)
       add_items(result, value, depth);
@@ -121,8 +120,8 @@ bool is_part_of(PyCodeObject* code, PyCodeObject* function) {
   const auto [found, is_new] = known_parts().try_emplace({function, code}, false);
   if (!is_new) return found->second;
   const std::string name = text_of_name(code->co_name);
-  const bool comprehends = name == "<listcomp>" || name == "<genexpr>" || name == "<dictcomp>" ||
-                           name == "<setcomp>";
+  const bool comprehends =
+      name == "<listcomp>" || name == "<genexpr>" || name == "<dictcomp>" || name == "<setcomp>";
   const bool same = PyUnicode_Compare(code->co_qualname, function->co_qualname) == 0;
   return found->second = (comprehends || same) && has_inside(function, code);
 }

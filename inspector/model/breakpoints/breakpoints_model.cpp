@@ -332,6 +332,7 @@ void BreakpointsModel::take(const protocol::Breakpoints& states) {
 /// The note that says most about why nothing comes of it.
 void BreakpointsModel::renew(BreakpointEntry& one) const {
   const quint64 id = one.breakpoint.id;
+  one.unreachable = !sessionNotes_.value(id).isEmpty() && !session_->status().trace_file;
   for (const QString& note : {placeNotes_.value(id), sessionNotes_.value(id), withoutOpText(one)})
     if (one.note = note; !note.isEmpty()) return;
 }
@@ -356,7 +357,8 @@ void BreakpointsModel::takeStatus() {
   if (news || another) emit changed();
 }
 
-/// Functions may be traced since lines were last asked about: once where a cell stops, and where it has ended.
+/// Functions may be traced since lines were last asked about: once where a cell stops, and where it has
+/// ended.
 void BreakpointsModel::askForNotes() {
   const auto& status = session_->status();
   const bool stopped = status.gate == protocol::GateState::stopped;

@@ -13,12 +13,13 @@ namespace tapedeck::inspector {
 struct BreakpointEntry {
   protocol::Breakpoint breakpoint;
   quint64 hits = 0;
-  QString problem;        ///< why it does not work; empty: it works, or is not known yet
-  QString part;           ///< what the problem is in: "condition", "target", "text"
-  int position = 0;       ///< where in it, in UTF-16 units
-  QString note;           ///< why it will never be hit, or what its hits lacked
-  quint64 withoutOp = 0;  ///< runs of its line without an op, where its condition or text asks for one
-  bool passing = false;   ///< run to cursor: removed at the next stop or the end, and not listed
+  QString problem;           ///< why it does not work; empty: it works, or is not known yet
+  QString part;              ///< what the problem is in: "condition", "target", "text"
+  int position = 0;          ///< where in it, in UTF-16 units
+  QString note;              ///< why it will never be hit, or what its hits lacked
+  bool unreachable = false;  ///< the session says that no run comes to its line, in `note`
+  quint64 withoutOp = 0;     ///< runs of its line without an op, where its condition or text asks for one
+  bool passing = false;      ///< run to cursor: removed at the next stop or the end, and not listed
 
   bool works() const { return problem.isEmpty() && breakpoint.enabled; }
 };

@@ -358,7 +358,9 @@ class TestPastHits : public QObject {
       at_line(4);
       return graph::loop(
           std::array{side},
-          [](std::span<const Tensor> v) { return testing::called("less", {v[0], scalar(3)}); },
+          [](std::span<const Tensor> v) {
+            return testing::called("less", {v[0], scalar(3)});
+          },
           [](std::span<const Tensor> v) {
             at_line(5);
             Tensors next{add(v[0], v[0])};
