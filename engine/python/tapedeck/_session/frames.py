@@ -179,9 +179,13 @@ def frames(thread, first, count):
 
 def scope_at(stop, thread, index):
     """Python's frame. Of one of a traced function, which no Python runs, the globals alone."""
+    return python_scope_at(stop, thread, index - _traced_count(stop) if thread else -1)
+
+
+def python_scope_at(stop, thread, index):
+    """`index` among Python's frames alone; negative: no frame."""
     session.at(stop)
-    python = index - _traced_count(stop) if thread else -1
-    return Scope(frame_at(thread, python) if python >= 0 else None, max(python, -1))
+    return Scope(frame_at(thread, index) if thread and index >= 0 else None, max(index, -1))
 
 
 def _traced_count(stop):

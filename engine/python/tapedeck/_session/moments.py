@@ -218,7 +218,7 @@ class Past:
         self.moment = moment
         self.note = notes.nearest(moment)
         if self.note is None:
-            scope = session_frames.scope_at(stop, thread, frame)
+            scope = session_frames.python_scope_at(stop, thread, frame)
             self.live_locals, self.live_globals = scope.locals, scope.globals
             self.locals, self.globals = None, {}
             return

@@ -108,7 +108,7 @@ class TracedPast(Past):
             session_frames.session.at(stop)
             self.note, self.globals, self.live_globals = None, {}, session_frames.session_globals()
         else:
-            super().__init__(stop, thread, traced_count(stop, moment), record)
+            super().__init__(stop, thread, 0, record)
         self.function = row[0]
         self.live_locals = None
         self.locals = {value.name: value for value in map(TracedValue, row[4])}
