@@ -73,7 +73,8 @@ NamedValue named(std::string name, PyObject* value, int depth) {
     if (!result.symbolic && tensor.bytes() <= small_constant) result.held = tensor;
   } else if (is_variable(value)) {
     result.kind = NamedValue::Kind::variable;
-    result.tensor = variable_of(value).peek().id();
+    const Tensor now = variable_of(value).peek();
+    result.tensor = now ? now.id() : 0;
   } else if (is_plain(value)) {
     result.text = text_of(value);
   } else if (depth < deepest_list &&

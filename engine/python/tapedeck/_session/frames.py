@@ -185,7 +185,7 @@ def scope_at(stop, thread, index):
 def python_scope_at(stop, thread, index):
     """`index` among Python's frames alone; negative: no frame."""
     session.at(stop)
-    return Scope(frame_at(thread, index) if thread and index >= 0 else None, max(index, -1))
+    return Scope(frame_at(thread, index) if thread and index >= 0 else None, max(index, -1) if thread else -1)
 
 
 def _traced_count(stop):
