@@ -95,6 +95,24 @@ std::optional<std::string> note_of_line(const std::string& cell, std::uint32_t n
   return note;
 }
 
+std::optional<std::string> change_of_op(const std::string& cell, std::uint32_t number,
+                                        const std::string& op) {
+  const Line line{cell, number};
+  for (const auto& entry : graph::traced_functions())
+    for (const FunctionEntry::Made& made : entry->traces())
+      for (std::size_t pass = 0; pass < made.trace->passes.size(); ++pass) {
+        const Graph& before = made.trace->stage(pass);
+        for (const graph::Change& change : made.trace->passes[pass].passed.changes) {
+          const Node& node = before.nodes[static_cast<std::size_t>(change.node)];
+          if (!node.op || node.op->name != op || !line.is_at(node.location)) continue;
+          if (change.kind == graph::ChangeKind::folded) return "folded";
+          if (change.kind == graph::ChangeKind::removed) return "removed";
+          return "merged with " + line_text(before.nodes[static_cast<std::size_t>(change.into)].location);
+        }
+      }
+  return std::nullopt;
+}
+
 void add_line_notes(const protocol::SetBreakpoints& set, protocol::Breakpoints& states) {
   for (std::size_t i = 0; i < std::min(set.breakpoints.size(), states.states.size()); ++i) {
     const protocol::Breakpoint& breakpoint = set.breakpoints[i];

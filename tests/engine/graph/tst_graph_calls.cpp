@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "engine/debug/group_index.h"
+#include "engine/graph/functions.h"
 #include "engine/tensor/error.h"
 #include "tests/engine/graph/recorded_calls.h"
 #include "tests/engine/record/gated_program.h"
@@ -230,6 +231,32 @@ class TestGraphCalls : public QObject {
                    "The right ran graph functions: ops that their graphs folded, merged or removed "
                    "are on the left only") != std::string::npos,
                found.sentence.c_str());
+  }
+
+  void a_row_of_the_eager_side_alone_says_what_the_graph_made_of_it() {
+    const auto program = [](const Tensor& x) {
+      at_line(2);
+      const Tensor one = ops::exp(x);
+      at_line(3);
+      const Tensor other = ops::exp(x);
+      at_line(4);
+      (void)ops::tanh(x);
+      at_line(5);
+      return ops::add(one, other);
+    };
+    const auto traced = std::make_shared<TracedGraph>(
+        trace("f", std::array{number}, [&](Inputs x) { return Tensors{program(x[0])}; }));
+    const auto entry = new_function_entry("f", 0);
+    entry->add(traced, {"f(x0: float64 ())", {}, 0, 0});
+    const auto f = std::make_shared<const Executable>(traced->running());
+    compared::Runs runs;
+    const auto graph = runs.run([&] { call(f, 0.5); });
+    const auto eager = runs.run([&] { program(scalar_of(0.5)); });
+    const protocol::Compared found = runs.compare(eager, graph);
+    std::vector<std::string> notes;
+    for (std::uint64_t row = 0; row < found.rows; ++row)
+      notes.push_back(runs.row(found, row).note.value_or(""));
+    QCOMPARE(notes, (std::vector<std::string>{"", "merged with line 2", "removed", ""}));
   }
 
   void what_a_graph_merged_is_on_the_eager_side_alone() {
