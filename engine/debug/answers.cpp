@@ -6,6 +6,7 @@
 #include "engine/debug/find_element.h"
 #include "engine/debug/find_records.h"
 #include "engine/debug/graph_look.h"
+#include "engine/debug/line_notes.h"
 #include "engine/debug/past_hits.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
@@ -13,6 +14,7 @@
 #include "engine/graph/eager.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
+#include "engine/protocol/codec.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -124,9 +126,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
           [&](const SetGate& set) -> Answer { return set_gate(set); },
           [&](const SetOptions& set) -> Answer { return set_options(set); },
-          [&](const SetBreakpoints& set) -> Answer {
-            return Reply(protocol::Breakpoints{recorder_.breakpoints().set(set)});
-          },
+          [&](const SetBreakpoints& set) -> Answer { return Reply(set_breakpoints(set)); },
           [&](const DropBranch& drop) -> Answer {
             branches_.drop(drop.branch);
             return Reply(describe_status(recorder_));
@@ -323,6 +323,24 @@ protocol::Reply Answers::version(const protocol::GetVersion& request) const {
         "Which value " + tensor_text(recorder_, request.tensor) + "'s variable had then is no longer known.",
         "gone"};
   return protocol::HeldValue{tensor_info(recorder_, *id, true), true};
+}
+
+// The window asks again with the same ones when cells end: there may be new traces.
+protocol::Breakpoints Answers::set_breakpoints(const protocol::SetBreakpoints& request) {
+  const std::lock_guard lock(breakpoints_mutex_);
+  std::vector<std::uint8_t> bytes = protocol::encode(0, protocol::Request(request));
+  Breakpoints& set = recorder_.breakpoints();
+  if (bytes != breakpoints_set_ || breakpoints_lines_ != set.lines_version()) {
+    breakpoints_answer_ = {set.set(request)};
+    breakpoints_set_ = std::move(bytes);
+    breakpoints_lines_ = set.lines_version();
+  }
+  protocol::Breakpoints answer = breakpoints_answer_;
+  for (const protocol::BreakpointHits& counted : recorder_.breakpoints().hits())
+    for (protocol::BreakpointState& state : answer.states)
+      if (state.id == counted.id) state.hits = counted.hits;
+  add_line_notes(request, answer);
+  return answer;
 }
 
 protocol::Reply Answers::set_options(const protocol::SetOptions& request) {

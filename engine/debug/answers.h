@@ -45,6 +45,7 @@ class Answers {
  private:
   protocol::Reply set_gate(const protocol::SetGate& request);
   protocol::Reply set_options(const protocol::SetOptions& request);
+  protocol::Breakpoints set_breakpoints(const protocol::SetBreakpoints& request);
   protocol::Reply tile(const protocol::GetTile& request, const CancelFlag& cancel,
                        const Jobs::Report& report);
   protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
@@ -87,6 +88,10 @@ class Answers {
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;
   bool replaying_ = false;
+  std::mutex breakpoints_mutex_;               ///< guards what follows
+  std::vector<std::uint8_t> breakpoints_set_;  ///< the request that set those there are
+  std::uint64_t breakpoints_lines_ = 0;        ///< Breakpoints::lines_version() behind it
+  protocol::Breakpoints breakpoints_answer_;
 };
 
 }  // namespace tapedeck::debug

@@ -17,6 +17,16 @@ inline bool is_traced_gradient(const RecordHead& head) {
   return name == "gradient" || name.starts_with("VJP of ");
 }
 
+/// A call of a graph function, and no part of one.
+inline bool is_function_call(const RecordHead& head) {
+  return head.kind == EventKind::call && name_of(head.name).ends_with(')');
+}
+
+/// The side of a branch that ran (graph::branch_name).
+inline bool is_branch_side(const RecordHead& head) {
+  return head.kind == EventKind::call && !is_function_call(head) && name_of(head.name).starts_with("if");
+}
+
 /// Memory: as deep as records nest, for each thread.
 class CallsAround {
  public:

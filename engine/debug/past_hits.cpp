@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/debug/calls_around.h"
 #include "engine/debug/hit_element.h"
 #include "engine/debug/term_look.h"
 #include "engine/debug/value_look.h"
@@ -132,8 +133,7 @@ class HitSearch {
       for (auto next = static_cast<std::uint32_t>(first); next <= end;) {
         const std::uint32_t after = recorder_.trace().glance(next, end, [&](const RecordGlance& record) {
           const RecordHead& head = record.head;
-          const bool stands = head.kind == EventKind::op || head.kind == EventKind::vjp;
-          if (!stands || !seen.insert(head.location).second) return;
+          if (!stands(head) || !seen.insert(head.location).second) return;
           std::erase_if(left, [&](const Breakpoint* source) { return is_here(*source, head.location); });
         });
         if (after <= next) break;  // its thread writes it just now
@@ -156,6 +156,8 @@ class HitSearch {
     came_from_.clear();
     hiding_.clear();
     playbacks_.clear();
+    sides_.clear();
+    open_calls_.clear();
     const Trace& trace = recorder_.trace();
     const auto kept = static_cast<std::uint32_t>(answer_.oldest);
     const std::uint32_t before = std::max(kept, first > records_before ? first - records_before : 1);
@@ -171,21 +173,44 @@ class HitSearch {
     take_assignments(first, last);
   }
 
+  static bool stands(const RecordHead& head) {
+    return head.kind == EventKind::op || head.kind == EventKind::vjp || is_function_call(head);
+  }
+
+  /// What a pass of a line lies in: the side of a branch is where its `if` is.
+  std::uint32_t enclosing_of(const RecordHead& head) const {
+    const auto side = sides_.find(head.parent);
+    return side == sides_.end() ? head.parent : side->second;
+  }
+
+  /// Behind a call the thread is in the call's line again (Breakpoints::call_ended).
+  void leave_calls(const RecordHead& head) {
+    auto& open = open_calls_[head.thread];
+    while (!open.empty() && head.depth <= open.back().first) {
+      came_from_[head.thread] = open.back().second;
+      open.pop_back();
+    }
+  }
+
   /// The number of the record with which the line's present pass began.
   std::uint32_t follow(const RecordGlance& record) {
     const RecordHead& head = record.head;
+    leave_calls(head);
+    if (is_branch_side(head)) sides_[record.number] = enclosing_of(head);
     const bool hidden = hiding_.contains(head.parent);
     if (hidden || (head.kind == EventKind::vjp && !head.custom_gradient)) hiding_.insert(record.number);
     if (head.kind == EventKind::playback) playbacks_.insert(record.number);
     const bool by_playback = head.kind == EventKind::op && playbacks_.contains(head.parent);
-    const bool is_op = head.kind == EventKind::op && !by_playback;
+    const bool is_op = (head.kind == EventKind::op && !by_playback) || is_function_call(head);
     const bool is_sum = by_playback && head.op->form == Form::sum;
     if (hidden || (!is_op && !is_sum && head.kind != EventKind::vjp)) return record.number;
     Pass& pass = passes_[{head.thread, head.location}];
     std::uint32_t& came_from = came_from_[head.thread];
     const bool elsewhere = is_op && came_from != head.location;  // VJPs and their sums are a pass as a whole
     came_from = head.location;
-    if (elsewhere || pass.began == 0 || pass.enclosing != head.parent) pass = {head.parent, record.number};
+    const std::uint32_t enclosing = enclosing_of(head);
+    if (elsewhere || pass.began == 0 || pass.enclosing != enclosing) pass = {enclosing, record.number};
+    if (is_function_call(head)) open_calls_[head.thread].emplace_back(head.depth, head.location);
     return pass.began;
   }
 
@@ -195,10 +220,13 @@ class HitSearch {
       CompiledBreakpoint& breakpoint = set_.at(i);
       const Breakpoint& source = breakpoint.source;
       if (source.kind == BreakpointKind::cell && !begins_cell(record.number, source.cell)) continue;
+      const bool waits_for_calls = source.kind == BreakpointKind::line || source.kind == BreakpointKind::cell;
+      if (head.kind == EventKind::call && !waits_for_calls) continue;
       if (source.kind == BreakpointKind::line) {
-        if (head.kind != EventKind::op && head.kind != EventKind::vjp) continue;
+        if (!stands(head)) continue;
         if (!is_here(source, head.location)) continue;
         if (breakpoint.before_line && pass != record.number) continue;
+        if (head.kind == EventKind::call && breakpoint.at_ops_of_line) continue;
       }
       if (breakpoint.forward != 0 && head.forward != breakpoint.forward) continue;
       if (breakpoint.tensor != 0 &&
@@ -379,6 +407,9 @@ class HitSearch {
   std::unordered_map<std::uint16_t, std::uint32_t> came_from_;      ///< by thread: its last line
   std::unordered_set<std::uint32_t> hiding_;  ///< records inside of which nothing is a stop
   std::unordered_set<std::uint32_t> playbacks_;
+  std::unordered_map<std::uint32_t, std::uint32_t> sides_;  ///< of branches: what they are in
+  /// By thread: depth and line of calls that have not ended.
+  std::unordered_map<std::uint16_t, std::vector<std::pair<std::uint16_t, std::uint32_t>>> open_calls_;
   std::vector<Candidate> candidates_;
   std::chrono::steady_clock::time_point give_up_;
   protocol::FoundHit answer_;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "engine/graph/run_log.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observed.h"
 #include "engine/record/trace/scope.h"
@@ -53,6 +54,12 @@ TracedPartScope::~TracedPartScope() {
   part_traced = std::move(before_);
 }
 
+std::vector<std::uint64_t> ids_of(std::span<const Tensor> tensors) {
+  std::vector<std::uint64_t> ids;
+  for (const Tensor& tensor : tensors) ids.push_back(tensor ? tensor.id() : 0);
+  return ids;
+}
+
 std::string signature_of(const Graph& graph) {
   std::string text = graph.name + "(";
   for (std::size_t i = 0; i < graph.arguments; ++i) {
@@ -72,8 +79,12 @@ Tensors in_call(const Graph& graph, const std::string& signature, std::span<cons
     part.location = tracer->location();
     part.scope = current_scope();
     part.backward = part.around && part.around->backward;
-    const TracedPartScope scope(std::make_shared<const Part>(std::move(part)));
-    return run();
+    part.inputs = ids_of(arguments.first(graph.arguments));
+    const auto made = std::make_shared<Part>(std::move(part));
+    const TracedPartScope scope(made);
+    Tensors results = run();
+    made->results = ids_of(results);
+    return results;
   }
   Observer* observer = current_observer();
   if (!observer) return run();
@@ -149,19 +160,40 @@ void PartFollower::change_to(const Part* part) {
   for (std::size_t i = missing.size(); i-- > 0;) begin(*missing[i]);
 }
 
+Tensors PartFollower::values_of(const std::vector<std::uint64_t>& ids) const {
+  Tensors values;
+  for (const std::uint64_t id : ids) values.push_back(id != 0 && find_ ? find_(id) : Tensor());
+  return values;
+}
+
 void PartFollower::begin(const Part& part) {
   Open open;
   open.part = &part;
+  const Tensors inputs = values_of(part.inputs);
   if (current_tracer()) {
-    Part again = part;
-    again.around = traced_part();
-    open.traced = std::make_unique<TracedPartScope>(std::make_shared<const Part>(std::move(again)));
+    open.again = std::make_shared<Part>(part);
+    open.again->around = traced_part();
+    open.again->inputs = ids_of(inputs);
+    if (part.forward != 0) open.again->forward = ids_of(values_of({part.forward}))[0];
+    open.traced = std::make_unique<TracedPartScope>(open.again);
   } else if ((open.observer = current_observer()) != nullptr) {
     const LocationScope location(part.location);
     const WholeScope scope(part.scope);
-    Event event = event_of(part.name, {});
+    Event event = event_of(part.name, inputs);
     event.part = !part.is_call;
     event.backward = part.backward;
+    boost::container::small_vector<bool, 8> wanted(part.wanted.begin(), part.wanted.end());
+    // As eager code has it, where the record of the forward op is known.
+    const RunningGraph* run = RunningGraph::innermost();
+    event.forward_record = part.vjp_of && run ? run->record_of(part.forward) : 0;
+    if (event.forward_record != 0) {
+      event.kind = EventKind::vjp;
+      event.op = part.vjp_of;
+      event.name = part.vjp_of->name;
+      event.attributes = &part.attributes;
+      event.wanted = {wanted.data(), wanted.size()};
+      event.part = false;
+    }
     set_last_place(reinterpret_cast<std::uintptr_t>(&part));  // where a pass of its line may begin again
     open.record = open.observer->begin(event);
   }
@@ -173,7 +205,9 @@ void PartFollower::end(const char* error) {
   const Open open = std::move(open_.back());
   open_.pop_back();
   current_ = part_running = open_.empty() ? base_ : open_.back().part;
-  if (open.observer) open.observer->end(open.record, {}, error);
+  if (open.again) open.again->results = ids_of(values_of(open.part->results));
+  if (open.observer)
+    open.observer->end(open.record, error ? Tensors() : values_of(open.part->results), error);
 }
 
 }  // namespace tapedeck::graph

@@ -4,6 +4,7 @@
 // the call that they come from, so that a run begins and ends a record around them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,14 +14,21 @@
 
 namespace tapedeck::graph {
 
-/// What nodes were traced in, beside branches and loops. Immutable.
+/// What nodes were traced in, beside branches and loops. Immutable once its last node is traced.
 struct Part {
   std::shared_ptr<const Part> around;  ///< nullptr: the function itself
   std::string name;                    ///< "g(x: float32 (3,))", "gradient", "VJP of tanh, line 8"
   std::uint32_t location = 0, scope = 0;
   bool is_call = true;    ///< of another function; else a tape's gradient, or a VJP of that
   bool backward = false;  ///< what it runs are gradients
+  /// Ids of the trace's tensors; 0: undefined, or not known. Of a VJP: cotangents and gradients.
+  std::vector<std::uint64_t> inputs = {}, results = {};
+  const OpDef* vjp_of = nullptr;  ///< of an op's VJP
+  std::uint64_t forward = 0;      ///< VJP: a result of the op's call
+  Attributes attributes = {};     ///< VJP: of the op's call
+  std::vector<bool> wanted = {};  ///< VJP: which inputs' gradients
 };
+std::vector<std::uint64_t> ids_of(std::span<const Tensor> tensors);
 
 /// What this thread traces now; nullptr: the function itself.
 const std::shared_ptr<const Part>& traced_part();
@@ -69,6 +77,8 @@ inline bool runs_something(const Node& node) {
 /// Begins and ends the parts that a run's nodes come from, in the order in which the nodes run.
 class PartFollower {
  public:
+  /// The value that the run has, or had, of the trace's tensor with that id; undefined where it has none.
+  using FindValue = std::function<Tensor(std::uint64_t)>;
   PartFollower();
   /// Ends what is open.
   ~PartFollower();
@@ -78,6 +88,8 @@ class PartFollower {
     if (part != current_ && attends_) [[unlikely]]
       change_to(part);
   }
+  /// So that records of parts have their inputs and results.
+  void find_values(FindValue find) { find_ = std::move(find); }
   /// In a handler: what is open fails with the exception that is being handled.
   void fail();
 
@@ -86,16 +98,19 @@ class PartFollower {
     const Part* part = nullptr;
     Observer* observer = nullptr;
     std::uint64_t record = 0;
+    std::shared_ptr<Part> again;  ///< in the graph that this one becomes part of
     std::unique_ptr<TracedPartScope> traced;
   };
   void change_to(const Part* part);
   void begin(const Part& part);
   void end(const char* error);
+  Tensors values_of(const std::vector<std::uint64_t>& ids) const;
 
   const Part* const base_;  ///< where the graph around this one is
   const Part* current_;     ///< the innermost open one
   const bool attends_;
   std::vector<Open> open_;
+  FindValue find_;
 };
 
 }  // namespace tapedeck::graph

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "engine/graph/run_log.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/tape_state.h"
 
@@ -171,6 +172,7 @@ Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
   };
   Node node;
   node.kind = NodeKind::branch;
+  node.names = names_here();  // when its sides are traced, the names hold what these gave them
   node.graphs = {traced("true_fn", if_true), traced("false_fn", if_false)};
   check_branches(*node.graphs[0], *node.graphs[1]);
   std::vector<ValueSpec> results;
@@ -233,6 +235,7 @@ Tensors loop(std::span<const Tensor> variables,
   const std::vector<ValueSpec> specs = specs_of_loop(variables, invariants);
   Node node;
   node.kind = NodeKind::loop;
+  node.names = names_here();
   node.graphs = {
       std::make_shared<const Graph>(trace_open(
           "cond", specs, [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),

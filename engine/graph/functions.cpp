@@ -25,8 +25,8 @@ FunctionRegistry& function_registry() {
 
 TracedGraph::TracedGraph(Graph graph) : id(next_id()), traced(std::move(graph)), passes(run_passes(traced)) {}
 
-FunctionEntry::FunctionEntry(std::string named, std::uint32_t defined)
-    : id(next_id()), name(std::move(named)), location(defined) {}
+FunctionEntry::FunctionEntry(std::string named, std::uint32_t defined, std::vector<std::uint32_t> lines)
+    : id(next_id()), name(std::move(named)), location(defined), code_lines(std::move(lines)) {}
 
 void FunctionEntry::add(const std::shared_ptr<TracedGraph>& trace, TraceNote note) {
   const std::lock_guard lock(mutex_);
@@ -42,8 +42,9 @@ std::vector<FunctionEntry::Made> FunctionEntry::traces() const {
   return alive;
 }
 
-std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_t location) {
-  auto entry = std::make_shared<FunctionEntry>(std::move(name), location);
+std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_t location,
+                                                  std::vector<std::uint32_t> code_lines) {
+  auto entry = std::make_shared<FunctionEntry>(std::move(name), location, std::move(code_lines));
   const std::lock_guard lock(function_registry().mutex);
   std::erase_if(function_registry().entries, [](const auto& known) { return known.expired(); });
   function_registry().entries.push_back(entry);

@@ -40,10 +40,11 @@ struct TraceNote {
 /// A function, for as long as the host language has it. It keeps no trace alive.
 class FunctionEntry {
  public:
-  FunctionEntry(std::string name, std::uint32_t location);
+  FunctionEntry(std::string name, std::uint32_t location, std::vector<std::uint32_t> code_lines = {});
   const std::uint64_t id;  ///< in this process, never 0
   const std::string name;
-  const std::uint32_t location;  ///< of its first line
+  const std::uint32_t location;                 ///< of its first line
+  const std::vector<std::uint32_t> code_lines;  ///< of its file or cell that have code of it, sorted
 
   void add(const std::shared_ptr<TracedGraph>& trace, TraceNote note);
   struct Made {
@@ -63,7 +64,8 @@ class FunctionEntry {
 };
 
 /// Makes one that traced_functions() knows while it is alive.
-std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_t location);
+std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_t location,
+                                                  std::vector<std::uint32_t> code_lines = {});
 /// Those that are alive, in the order in which they were made.
 std::vector<std::shared_ptr<FunctionEntry>> traced_functions();
 /// nullptr where it is not alive, or of no function that is.

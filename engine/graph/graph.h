@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/graph/names.h"
 #include "engine/ops/core/op.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/unknown_shape.h"
@@ -135,6 +136,10 @@ struct Node {
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
   std::shared_ptr<const Part> part;  ///< the call of another function that it comes from (calls.h)
+  Names names;                       ///< what the program's names held before it
+  /// Ids of symbolic tensors of the trace, and which result each is: of a node that others were merged into,
+  /// theirs, too.
+  boost::container::small_vector<std::pair<std::uint64_t, std::int32_t>, 1> symbols;
 };
 
 /// The name of an identity that says more of its input's shape (GraphTracer::narrow).

@@ -7,6 +7,7 @@
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
 #include "engine/graph/kept_list.h"
+#include "engine/graph/run_log.h"
 #include "engine/graph/schedule.h"
 #include "engine/graph/specializations.h"
 #include "engine/ops/core/observer.h"
@@ -121,6 +122,7 @@ struct Executable::Run {
   std::vector<std::unique_ptr<Tape>> tapes;
   Draws draws;
   PartFollower parts;
+  std::optional<RunningGraph> log;  ///< where an observer or a tracer listens
 
   Tape& tape(const TapeUse& use) {
     const auto number = static_cast<std::size_t>(use.tape);
@@ -476,6 +478,7 @@ void Executable::run_step(std::size_t number, Run& run) const {
   try {
     if (number % steps_between_checks == 0) check_interrupt();
     const BorrowedInputs inputs(run.values, layout_.inputs_of(step));
+    if (run.log) run.log->begin(number);
     if (runs_something(graph_.nodes[number])) run.parts.follow(graph_.nodes[number].part.get());
     std::optional<Tensors> found;
     if (graph_.has_gaps) found = results_of_gaps(graph_.nodes[number], inputs);
@@ -485,8 +488,11 @@ void Executable::run_step(std::size_t number, Run& run) const {
       check_results(number, results);
       narrow_again(graph_.nodes[number], results);
     }
-    for (std::size_t result = 0; result < results.size(); ++result)
-      run.values[step.first_result + result] = std::move(results[result]);
+    for (std::size_t result = 0; result < results.size(); ++result) {
+      const auto slot = step.first_result + static_cast<std::uint32_t>(result);
+      if (run.log) run.log->set(slot, results[result]);
+      run.values[slot] = std::move(results[result]);
+    }
   } catch (...) {
     run.parts.fail();
     if (failed_location == 0) failed_location = graph_.nodes[number].location;  // of the innermost graph
@@ -519,6 +525,26 @@ void Executable::run_steps(Run& run) const {
   }
 }
 
+void Executable::take_argument(std::size_t parameter, Tensor argument, Run& run) const {
+  const std::uint32_t slot = layout_.steps[parameter].first_result;
+  if (run.log) run.log->set(slot, argument);
+  run.values[slot] = std::move(argument);
+}
+
+void Executable::begin_log(Run& run) const {
+  const std::shared_ptr<const NameIndex> index = name_index();
+  run.log.emplace(index);
+  run.parts.find_values([index, &run](std::uint64_t id) {
+    const auto slot = index->slot_of.find(id);
+    return slot == index->slot_of.end() ? Tensor() : run.values[slot->second];
+  });
+}
+
+std::shared_ptr<const NameIndex> Executable::name_index() const {
+  std::call_once(names_once_, [this] { names_ = std::make_shared<const NameIndex>(graph_, layout_); });
+  return names_;
+}
+
 Tensors Executable::results_of(const Run& run) const {
   Tensors results;
   for (const std::uint32_t slot : layout_.result_slots) results.push_back(run.values[slot]);
@@ -528,7 +554,8 @@ Tensors Executable::results_of(const Run& run) const {
 Tensors Executable::run(std::span<const Tensor> arguments, const Options& options) const {
   check(arguments);
   Run run(layout_.slot_count, options);
-  for (std::size_t i = 0; i < arguments.size(); ++i) run.values[layout_.steps[i].first_result] = arguments[i];
+  if (current_observer() || current_tracer()) begin_log(run);
+  for (std::size_t i = 0; i < arguments.size(); ++i) take_argument(i, arguments[i], run);
   run_steps(run);
   if (options.own) {
     run.draws.set_outer(nullptr);
@@ -567,8 +594,8 @@ Tensors Executable::run_owned(Tensors arguments, const Draws* outer) const {
   if (std::optional<Tensors> results = run_taped(arguments, outer)) return std::move(*results);
   check(arguments);
   Run run(layout_.slot_count, {outer});
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    run.values[layout_.steps[i].first_result] = std::move(arguments[i]);
+  if (current_observer() || current_tracer()) begin_log(run);
+  for (std::size_t i = 0; i < arguments.size(); ++i) take_argument(i, std::move(arguments[i]), run);
   run_steps(run);
   return results_of(run);
 }

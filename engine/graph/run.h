@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace tapedeck::graph {
 class GradientGraphs;
 class Schedule;
 class Specializations;
+struct NameIndex;
 
 /// A graph with what running it needs to know beforehand. Immutable; may run on several threads at once.
 class Executable {
@@ -64,6 +66,9 @@ class Executable {
   std::optional<Tensors> run_specialized(std::span<const Tensor> arguments, const Draws* outer) const;
   void run_steps(Run& run) const;
   Tensors results_of(const Run& run) const;
+  void take_argument(std::size_t parameter, Tensor argument, Run& run) const;
+  void begin_log(Run& run) const;
+  std::shared_ptr<const NameIndex> name_index() const;
   void run_step(std::size_t number, Run& run) const;
   void run_group(std::size_t begin, std::size_t end, Run& run) const;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
@@ -80,6 +85,8 @@ class Executable {
   std::unique_ptr<GradientGraphs> gradients_;
   bool plays_tapes_ = false;                          ///< that it makes itself
   std::unique_ptr<Specializations> specializations_;  ///< nullptr: all shapes are known
+  mutable std::once_flag names_once_;
+  mutable std::shared_ptr<const NameIndex> names_;  ///< made when a debugger or a trace first needs it
 };
 
 /// Whether nothing but the results of this thread's ops is wanted: no observer listens, nothing is traced,

@@ -152,6 +152,7 @@ Tensors GraphTracer::gradient_of_runs(const Tape::GradientCall& call, const std:
     // Tapes around this one, which are played to see what is connected, know the tensor of the trial.
     const Value value = values_[parts[i].id()] = values_[results[i].id()];
     tensors_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.result)] = parts[i];
+    graph_.nodes[static_cast<std::size_t>(value.node)].symbols.emplace_back(parts[i].id(), value.result);
     Tensor& place = places[i].second == TapeUse::Part::whole    ? gradients[source]
                     : places[i].second == TapeUse::Part::values ? (*call.rows)[source].values
                                                                 : (*call.rows)[source].indices;

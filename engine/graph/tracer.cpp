@@ -5,6 +5,7 @@
 
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
+#include "engine/graph/run_log.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/random/random_state.h"
 #include "engine/record/trace/scope.h"
@@ -70,6 +71,8 @@ std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   node.scope = current_scope();
   node.device = device_scope();
   node.part = traced_part();
+  const bool runs = node.kind != NodeKind::parameter && node.kind != NodeKind::constant;
+  if (runs && !node.names) node.names = names_here();
   graph_.nodes.push_back(std::move(node));
   return static_cast<std::int32_t>(graph_.nodes.size()) - 1;
 }
@@ -89,6 +92,7 @@ Tensors GraphTracer::results_of(std::int32_t number, const std::vector<Worlds>* 
     }
     results.push_back(symbolic_tensor(spec.dtype, spec.shape, unknown));
     values_[results[i].id()] = value;
+    node.symbols.emplace_back(results[i].id(), value.result);
   }
   const auto place = static_cast<std::size_t>(number);
   if (tensors_.size() <= place) tensors_.resize(place + 1);
@@ -125,6 +129,7 @@ Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   node.name = "captured" + std::to_string(captures_.size());
   const ValueSpec spec = graph::spec_of(tensor);
   set_results(node, {&spec, 1});
+  node.symbols.emplace_back(tensor.id(), 0);
   captures_.push_back(std::move(node));
   graph_.has_gaps = graph_.has_gaps || around_->may_lack(tensor);
   graph_.captured.push_back(tensor);
@@ -277,12 +282,20 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
   tensors_.back().assign(outputs.begin(), outputs.end());
 }
 
-void GraphTracer::playback_begins() {
-  begin_part({traced_part(), "gradient", location(), current_scope(), false, true});
+void GraphTracer::playback_begins(std::span<const Tensor> targets) {
+  Part part{traced_part(), "gradient", location(), current_scope(), false, true};
+  part.inputs = ids_of(targets);
+  begin_part(std::move(part));
 }
 
-void GraphTracer::vjp_begins(std::string_view name, const Tensor& output) {
-  Part part{traced_part(), "VJP of " + std::string(name), location(), current_scope(), false, true};
+void GraphTracer::vjp_begins(const TracedVjp& vjp) {
+  const Tensor output = vjp.outputs.empty() ? Tensor() : vjp.outputs[0];
+  Part part{traced_part(), "VJP of " + std::string(vjp.name), location(), current_scope(), false, true};
+  part.inputs = ids_of(vjp.cotangents);
+  part.vjp_of = vjp.op;
+  part.forward = output ? output.id() : 0;
+  part.attributes = vjp.attributes;
+  part.wanted.assign(vjp.wanted.begin(), vjp.wanted.end());
   // As the recorder has it: a VJP belongs to the scope of its op.
   if (const Node* forward = node_of(output)) {
     part.scope = forward->scope;
@@ -292,13 +305,14 @@ void GraphTracer::vjp_begins(std::string_view name, const Tensor& output) {
   begin_part(std::move(part));
 }
 
-void GraphTracer::part_ends() {
+void GraphTracer::part_ends(std::span<const Tensor> results) {
+  parts_.back()->part->results = ids_of(results);
   parts_.pop_back();
 }
 
 void GraphTracer::begin_part(Part part) {
   const std::uint32_t scope = part.scope;
-  parts_.push_back(std::make_unique<OpenPart>(std::move(part), scope));
+  parts_.push_back(std::make_unique<OpenPart>(std::make_shared<Part>(std::move(part)), scope));
 }
 
 /// Of this function or of one around it; nullptr: it is not known.

@@ -71,9 +71,9 @@ class GraphTracer final : public TapeTracer {
                   bool watch_accessed_variables) override;
   void tape_plays_often(std::uint64_t tape) override;
   Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) override;
-  void playback_begins() override;
-  void vjp_begins(std::string_view name, const Tensor& output) override;
-  void part_ends() override;
+  void playback_begins(std::span<const Tensor> targets) override;
+  void vjp_begins(const TracedVjp& vjp) override;
+  void part_ends(std::span<const Tensor> results) override;
   bool may_lack(const Tensor& tensor) const override;
   void adds_gradients(const Tensor& sum, const Tensor& one, const Tensor& other) override;
 
@@ -178,8 +178,9 @@ class GraphTracer final : public TapeTracer {
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
   bool outer_draws_allowed_ = false, shares_owner_ = false;
   struct OpenPart {
-    OpenPart(Part part, std::uint32_t scope)
-        : traced(std::make_shared<const Part>(std::move(part))), whole_scope(scope) {}
+    OpenPart(std::shared_ptr<Part> opened, std::uint32_t scope)
+        : part(std::move(opened)), traced(part), whole_scope(scope) {}
+    std::shared_ptr<Part> part;
     TracedPartScope traced;
     WholeScope whole_scope;
   };

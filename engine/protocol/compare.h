@@ -120,10 +120,12 @@ struct ComparedRow {
   RowKind kind = RowKind::same;
   Agreement results = Agreement::unknown;
   std::optional<Record> left, right;  ///< absent: only the other side has it
+  /// Of one side: what the other one's graph made of the op: "merged with line 3", "folded", "removed".
+  std::optional<std::string> note = {};
   template <class Visit, class Self = ComparedRow>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("kind", &Self::kind), field("results", &Self::results), field("left", &Self::left),
-                 field("right", &Self::right));
+                 field("right", &Self::right), field("note", &Self::note));
   }
 };
 

@@ -11,6 +11,7 @@
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
+#include "engine/record/trace/thread_record.h"
 
 namespace tapedeck {
 namespace {
@@ -307,6 +308,7 @@ std::uint64_t Recorder::begin(const Event& event) {
     const std::uint32_t number =
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
     note_news();
+    thread_record() = {number, thread.index};
     thread.began = number;
     thread.began_at = start;
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -325,6 +327,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
   note_news();
+  thread_record() = {open.number, thread.index};
   if (event.kind == EventKind::playback) {
     data_flow_.add(RequestedGradients{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);

@@ -10,6 +10,23 @@
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck {
+namespace {
+
+/// This thread may wait at the gate while it lives.
+class WaitScope {
+ public:
+  WaitScope(GateWaits& waits, std::uint16_t thread, std::int64_t from) : waits_(waits), thread_(thread) {
+    waits_.begun(thread_, from);
+  }
+  ~WaitScope() { waits_.ended(thread_); }
+  WaitScope(const WaitScope&) = delete;
+
+ private:
+  GateWaits& waits_;
+  const std::uint16_t thread_;
+};
+
+}  // namespace
 
 void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
                             std::optional<BreakEvent>& seen, bool stands) {
@@ -33,6 +50,7 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
   if (!event.wanted.empty()) trace_.set_pending_wanted(point.number, event.wanted);
   if (stop) trace_.set_state(point.number, RecordState::pending);
   const std::int64_t before = now();
+  const WaitScope waiting(gate_waits_, thread.index, before);
   try {
     if (stop)
       gate_.stop(point, *stop);
@@ -79,6 +97,7 @@ void Recorder::finished(const FinishedGradient& gradient) {
                         0,
                         {gradient.source, gradient.gradient, gradient.rows, gradient.place, gradient.places}};
   const std::int64_t before = now();
+  const WaitScope waiting(gate_waits_, thread.index, before);
   if (!gate_.pass(point)) return;
   breakpoints_.stood(thread.breaks, point.location, point.enclosing, last_place());
   const std::int64_t after = now();
@@ -129,6 +148,7 @@ LineRun Recorder::at_line(std::uint32_t location) {
   const std::optional<BreakStop> stop = breakpoints_.at_line(thread.breaks, event, run);
   if (!stop && gate_.left_line() == 0) return run;
   const std::int64_t before = now();
+  const WaitScope waiting(gate_waits_, thread.index, before);
   const GatePoint point{0, location, event.enclosing};
   if (!(stop ? gate_.stop(point, *stop) : gate_.pass(point))) return run;
   const std::int64_t after = now();
@@ -150,6 +170,7 @@ void Recorder::left_line(const LineRun& run, bool suspended) {
 
 void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
   const std::int64_t before = now();
+  const WaitScope waiting(gate_waits_, thread.index, before);
   gate_.stop({event.number, event.location, event.enclosing}, stop);
   breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
   went_on();

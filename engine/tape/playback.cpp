@@ -292,19 +292,25 @@ Tensor Playback::whole_of(const std::vector<Tape::RowGradient>& parts, const Tap
 /// While it lives, what is traced belongs to a playback, or to one of its VJPs.
 class TracedPlayback {
  public:
-  TracedPlayback() : tracer_(current_tape_tracer()) {
-    if (tracer_) tracer_->playback_begins();
+  explicit TracedPlayback(std::span<const Tensor> targets) : tracer_(current_tape_tracer()) {
+    if (tracer_) tracer_->playback_begins(targets);
   }
-  TracedPlayback(std::string_view name, std::span<const Tensor> outputs) : tracer_(current_tape_tracer()) {
-    if (tracer_) tracer_->vjp_begins(name, outputs.empty() ? Tensor() : outputs[0]);
+  explicit TracedPlayback(const TracedVjp& vjp) : tracer_(current_tape_tracer()) {
+    if (tracer_) tracer_->vjp_begins(vjp);
   }
   ~TracedPlayback() {
-    if (tracer_) tracer_->part_ends();
+    if (tracer_) tracer_->part_ends(results_);
   }
   TracedPlayback(const TracedPlayback&) = delete;
 
+  Tensors gives(Tensors results) {
+    if (tracer_) results_ = results;
+    return results;
+  }
+
  private:
   TapeTracer* const tracer_;
+  Tensors results_;
 };
 
 /// As observers get it.
@@ -325,9 +331,10 @@ Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
 
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   const Event event = vjp_event(node, cotangents, wanted);
-  const TracedPlayback traced(event.name, node.outputs);
+  TracedPlayback traced(TracedVjp{event.name, node.custom ? nullptr : node.op, node.attributes, node.outputs,
+                                  cotangents, wanted});
   check_cotangents(event.name, cotangents);
-  return observed(current_observer(), event, [&](std::uint64_t record) {
+  return traced.gives(observed(current_observer(), event, [&](std::uint64_t record) {
     last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());
     Tensors gradients =
@@ -336,7 +343,7 @@ Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std:
             : ops::run_vjp({*node.op, node.inputs, node.attributes, node.outputs, cotangents, wanted});
     check_gradients(node, wanted, gradients);
     return gradients;
-  });
+  }));
 }
 
 Tensors Playback::gradients_of_sources() {
@@ -443,12 +450,12 @@ Tensors play_back(Tape::State& tape, const GradientRequest& request) {
     for (std::size_t i = 0; request.rows && i < request.rows->size(); ++i)
       if ((*request.rows)[i].values) act(i);
   };
-  const TracedPlayback traced;
-  Tensors gradients = observed(observer, event, [&](std::uint64_t) {
+  TracedPlayback traced(request.targets);
+  Tensors gradients = traced.gives(observed(observer, event, [&](std::uint64_t) {
     Tensors found = playback.run();
     each_of_rows([&](std::size_t i) { found[i] = (*request.rows)[i].values; });
     return found;
-  });
+  }));
   each_of_rows([&](std::size_t i) { gradients[i] = Tensor(); });
   return gradients;
 }

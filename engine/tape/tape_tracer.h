@@ -2,11 +2,22 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string_view>
 
 #include "engine/ops/core/tracer.h"
 #include "engine/tape/tape.h"
 
 namespace tapedeck {
+
+/// A VJP that is played while a function is traced.
+struct TracedVjp {
+  std::string_view name;         ///< of the op or function
+  const OpDef* op = nullptr;     ///< nullptr: a gradient of the user's
+  const Attributes& attributes;  ///< of the op's call
+  std::span<const Tensor> outputs, cotangents;
+  std::span<const bool> wanted;  ///< which inputs' gradients
+};
 
 class TapeTracer : public Tracer {
  public:
@@ -32,11 +43,12 @@ class TapeTracer : public Tracer {
   virtual void tape_plays_often(std::uint64_t tape) = 0;
   /// A tape is asked for gradients; `play` plays it on symbolic tensors.
   virtual Tensors gradient(const Tape::GradientCall& call, const std::function<Tensors()>& play) = 0;
-  /// What is traced until part_ends() belongs to a tape's gradient, or inside that to the VJP of the op or
-  /// function of that name which gave `output`.
-  virtual void playback_begins() = 0;
-  virtual void vjp_begins(std::string_view name, const Tensor& output) = 0;
-  virtual void part_ends() = 0;
+  /// What is traced until part_ends() belongs to a tape's gradient of these targets, or inside that to the
+  /// VJP of an op or function.
+  virtual void playback_begins(std::span<const Tensor> targets) = 0;
+  virtual void vjp_begins(const TracedVjp& vjp) = 0;
+  /// `results`: gradients, undefined ones included; empty where it failed.
+  virtual void part_ends(std::span<const Tensor> results) = 0;
   /// Whether a run may find no value for the tensor, which is a gradient: nothing arrives at it.
   virtual bool may_lack(const Tensor& tensor) const = 0;
   /// `sum` adds two gradients; where a run finds one of them alone, that is the sum.

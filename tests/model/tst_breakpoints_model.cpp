@@ -192,6 +192,36 @@ class TestBreakpointsModel : public QObject {
     QCOMPARE(model.all()[2].note, QString());
   }
 
+  // A function may be traced by then, which has no op on the line.
+  void linesAreAskedAboutAgainAtTheFirstStopAndWhenACellHasEnded() {
+    FakeSource source;
+    Session session;
+    BreakpointsModel model(&session);
+    session.setSource(&source);
+    const auto asked = [&] { return source.askedFor<protocol::SetBreakpoints>().size(); };
+    Breakpoint condition;
+    condition.kind = BreakpointKind::condition;
+    condition.condition = "isnan(out)";
+    model.add(condition);
+    std::size_t before = asked();
+    source.status.cells_ended = 1;
+    source.sendStatus();
+    QCOMPARE(asked(), before);  // there is none on a line
+    model.toggleLine("a", 2);
+    before = asked();
+    source.sendStatus();
+    QCOMPARE(asked(), before);
+    source.records.emplace_back();
+    source.stopAtNewest();
+    QCOMPARE(asked(), before + 1);
+    source.stopAtNewest();
+    QCOMPARE(asked(), before + 1);
+    source.status.gate = protocol::GateState::open;
+    source.status.cells_ended = 2;
+    source.sendStatus();
+    QCOMPARE(asked(), before + 2);
+  }
+
   void whatTheNotebookSaysAgainstALineStaysWhenItsBreakpointIsEdited() {
     Session session;
     BreakpointsModel model(&session);

@@ -15,7 +15,7 @@ namespace {
 const QString noLine = "A breakpoint needs a line of a code cell: put the text cursor on one first.";
 
 BreakpointLook lookOf(const BreakpointEntry& entry) {
-  if (!entry.works()) return BreakpointLook::disabled;
+  if (!entry.works() || entry.unreachable) return BreakpointLook::disabled;
   if (entry.breakpoint.action != BreakpointAction::stop) return BreakpointLook::log;
   const bool plain = entry.breakpoint.condition.empty() && entry.breakpoint.from_hit <= 1;
   return plain ? BreakpointLook::plain : BreakpointLook::conditional;

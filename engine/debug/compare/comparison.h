@@ -44,6 +44,10 @@ class Comparison {
   void note(std::size_t row, protocol::Agreement results) const;
   protocol::Agreement results(std::size_t row) const;
 
+  /// Whether graph functions ran on that side alone.
+  bool graph_is_right() const { return left_calls_ == 0 && right_calls_ != 0; }
+  bool graph_is_left() const { return right_calls_ == 0 && left_calls_ != 0; }
+
  private:
   using Rows = std::vector<std::uint32_t>;
   static std::int64_t row_of(const Side& side, const Rows& rows, std::uint64_t record);

@@ -4,6 +4,7 @@
 
 #include "engine/debug/compare/curves.h"
 #include "engine/debug/describe.h"
+#include "engine/debug/line_notes.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
@@ -181,6 +182,20 @@ ComparedValues Comparisons::values_of(const Comparison& comparison, const Find& 
   return values;
 }
 
+namespace {
+
+/// Of an op that only the eager side has, where a graph of this process ran on the other.
+std::optional<std::string> note_of(const Comparison& comparison, const protocol::ComparedRow& row) {
+  const auto& eager = comparison.graph_is_right() ? row.left : row.right;
+  const auto& graph = comparison.graph_is_right() ? row.right : row.left;
+  if (comparison.graph_is_right() == comparison.graph_is_left() || !eager || graph) return std::nullopt;
+  const Side& other = comparison.graph_is_right() ? comparison.right() : comparison.left();
+  if (other.recorder->file() || eager->kind != protocol::RecordKind::op) return std::nullopt;
+  return change_of_op(eager->cell.empty() ? eager->file : eager->cell, eager->line, eager->op);
+}
+
+}  // namespace
+
 protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& request) {
   const auto comparison = find(request.comparison);
   protocol::ComparisonRows answer{request.comparison, request.first, {}};
@@ -194,6 +209,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     row.results = comparison->results(static_cast<std::size_t>(i));
     if (all[i].left) row.left = describe(*comparison->left().recorder, all[i].left, true);
     if (all[i].right) row.right = describe(*comparison->right().recorder, all[i].right, true);
+    row.note = note_of(*comparison, row);
     if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() && row.left &&
         row.right && written_otherwise(*row.left, *row.right))
       row.results = protocol::Agreement::differ;

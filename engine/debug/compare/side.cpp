@@ -84,7 +84,9 @@ class SideReader {
     for (const std::uint64_t id : record.outputs) shapes = hashed(shapes, spec(id));
     key.shapes = static_cast<std::uint32_t>(hashed(shapes, record.state == RecordState::failed) >> 16);
     key.line = line(head.location);
-    if (head.kind == EventKind::call) key.attributes = key.shapes = OpKey::unknown;
+    // What a trace's VJP gives may have been merged, or never computed.
+    const bool traced_vjp = head.kind == EventKind::vjp && head.tape == 0;
+    if (head.kind == EventKind::call || traced_vjp) key.attributes = key.shapes = OpKey::unknown;
     return key;
   }
 

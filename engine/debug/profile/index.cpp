@@ -308,9 +308,10 @@ std::vector<LaneBox> ProfileIndex::device_boxes(const DeviceLaneKey& lane, std::
 std::vector<std::pair<ProfileIndex::LaneKey, LaneBox>> ProfileIndex::open(std::int64_t now) const {
   std::vector<std::pair<LaneKey, LaneBox>> found;
   for (const Open& one : open_) {
-    const std::int64_t to = std::max(now, one.event.start);
-    found.push_back({{one.event.thread, one.event.depth},
-                     {one.event.start, to, to - one.event.start, one.event.number, to - one.event.start, 1}});
+    const std::int64_t start = one.event.start;
+    const std::int64_t to = std::max(pauses_.reached(one.event.thread, now), start);
+    const std::int64_t busy = to - start - pauses_.at_gate(one.event.thread).within(start, to);
+    found.push_back({{one.event.thread, one.event.depth}, {start, to, busy, one.event.number, busy, 1}});
   }
   return found;
 }

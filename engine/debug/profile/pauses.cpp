@@ -28,6 +28,16 @@ std::int64_t Intervals::end_of(std::int64_t start, std::int64_t duration) const 
   return end;
 }
 
+std::int64_t Pauses::reached(std::uint16_t thread, std::int64_t now) const {
+  const auto found = waiting.find(thread);
+  return found == waiting.end() ? now : std::min(now, found->second);
+}
+
+std::int64_t Pauses::gate_within(std::uint16_t thread, std::int64_t from, std::int64_t to) const {
+  const std::int64_t reach = std::max(from, reached(thread, to));
+  return at_gate(thread).within(from, reach) + std::max<std::int64_t>(0, to - reach);
+}
+
 const Intervals& Pauses::at_gate(std::uint16_t thread) const {
   static const Intervals none;
   const auto found = gate.find(thread);

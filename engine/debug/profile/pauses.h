@@ -31,9 +31,14 @@ class Intervals {
 };
 
 struct Pauses {
-  std::map<std::uint16_t, Intervals> gate;  ///< by thread
-  Intervals cells;                          ///< while no cell runs, or nothing is recorded
+  std::map<std::uint16_t, Intervals> gate;        ///< by thread
+  Intervals cells;                                ///< while no cell runs, or nothing is recorded
+  std::map<std::uint16_t, std::int64_t> waiting;  ///< since when threads are at the gate that are there now
   const Intervals& at_gate(std::uint16_t thread) const;
+  /// How far what the thread runs has come: to `now`, or to where it waits.
+  std::int64_t reached(std::uint16_t thread, std::int64_t now) const;
+  /// How long the thread was at the gate in [from, to), with a wait that lasts.
+  std::int64_t gate_within(std::uint16_t thread, std::int64_t from, std::int64_t to) const;
 };
 
 }  // namespace tapedeck::debug

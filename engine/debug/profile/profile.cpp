@@ -82,6 +82,9 @@ void Profiles::tell_pauses() {
   for (const GateWait& wait : recorder_.gate_waits().since(waits_seen_))
     index_.pauses().gate[wait.thread].add({clock::nanoseconds(wait.from), clock::nanoseconds(wait.to)});
   waits_seen_ = waits;
+  index_.pauses().waiting.clear();
+  for (const auto& [thread, from] : recorder_.gate_waits().waiting())
+    index_.pauses().waiting[thread] = clock::nanoseconds(from);
 }
 
 protocol::Peaks Profiles::peaks() const {
@@ -91,15 +94,21 @@ protocol::Peaks Profiles::peaks() const {
 
 std::int64_t Profiles::horizon() const {
   const bool goes_on = recorder_.recording() && (cell_runs_.empty() || !idle_);
-  return std::max(index_.last(), goes_on && !index_.open(0).empty() ? recorder_.now_ns() : 0) + 1;
+  std::int64_t last = index_.last();
+  if (goes_on)
+    for (const auto& [lane, box] : index_.open(recorder_.now_ns())) last = std::max(last, box.to);
+  return last + 1;
 }
 
 std::vector<protocol::ProfileRun> Profiles::runs() const {
   std::vector<protocol::ProfileRun> runs;
   const auto paused = [this](std::int64_t from, std::int64_t to) {
     std::int64_t longest = 0;
-    for (const auto& [thread, waits] : index_.pauses().gate)
-      longest = std::max(longest, waits.within(from, to));
+    const Pauses& pauses = index_.pauses();
+    for (const auto& [thread, waits] : pauses.gate)
+      longest = std::max(longest, pauses.gate_within(thread, from, to));
+    for (const auto& [thread, since] : pauses.waiting)
+      longest = std::max(longest, pauses.gate_within(thread, from, to));
     return longest;
   };
   if (cell_runs_.empty() && index_.indexed() > 0)
@@ -399,8 +408,13 @@ protocol::Reply Profiles::answer(const protocol::GetChromeTrace& asked, const Ca
   events_.visit(first, last, [&](const ProfileEvent& event) {
     if (event.ended && event.start >= from && event.start < to) seen.push_back(event);
   });
-  for (const ProfileEvent& event : seen) {
-    const LaneBox box = index_.box_of(event.number);
+  for (ProfileEvent& event : seen) {
+    // Other tools know no time at the gate: it is cut out of the thread's time.
+    const Intervals& gate = index_.pauses().at_gate(event.thread);
+    LaneBox box = index_.box_of(event.number);
+    box.from -= gate.within(INT64_MIN, box.from);
+    box.to -= gate.within(INT64_MIN, box.to);
+    event.work_start -= gate.within(INT64_MIN, event.work_start);
     const ProfileClass& of = events_.classes().at(event.kind);
     if (box.count > 0) reply.json += chrome_trace_event(event, box.from, box.to, of, texts_, process);
     if (event.work == WorkTime::known) reply.json += chrome_trace_device_event(event, of, process);

@@ -60,14 +60,31 @@ std::uint32_t VjpReader::vjp_before(std::uint32_t playback, std::uint32_t record
   return found;
 }
 
+/// Of the outermost call of a graph function around the record; nothing: it is in none.
+std::optional<std::uint16_t> VjpReader::depth_of_call(const RecordView& record) const {
+  std::optional<std::uint16_t> depth;
+  RecordView around;
+  for (std::uint32_t parent = record.head.parent; parent != 0 && recorder_.trace().read(parent, around);
+       parent = around.head.parent)
+    if (around.head.kind == EventKind::call) depth = around.head.depth;
+  return depth;
+}
+
 /// The first one that was played; 0: none.
 std::uint32_t VjpReader::vjp_of(const RecordView& forward, const CancelFlag* cancel) const {
-  if (forward.head.tape == 0 || forward.head.kind == EventKind::playback) return 0;
+  if (forward.head.kind == EventKind::playback) return 0;
+  // A gradient that a function's trace made runs in the same call, and no tape records for it.
+  std::optional<std::uint16_t> call_depth;
+  if (forward.head.tape == 0 && !(call_depth = depth_of_call(forward))) return 0;
   std::uint32_t found = 0;
+  bool beyond = false;
   const std::uint32_t newest = recorder_.trace().newest();
-  for (std::uint32_t first = forward.number + 1; first <= newest && found == 0; first += stride) {
+  for (std::uint32_t first = forward.number + 1; first <= newest && found == 0 && !beyond; first += stride) {
     check_cancelled(cancel);
     recorder_.trace().glance(first, std::min(newest, first + stride - 1), [&](const RecordGlance& glance) {
+      const bool here = glance.head.thread == forward.head.thread;
+      beyond = beyond || (call_depth && here && glance.head.depth <= *call_depth);
+      if (beyond) return;
       if (found == 0 && glance.head.kind == EventKind::vjp && glance.head.forward == forward.number)
         found = glance.number;
     });

@@ -32,6 +32,7 @@ class VjpReader {
   };
   Place locate(std::uint64_t record, const CancelFlag* cancel) const;
   std::uint32_t vjp_before(std::uint32_t playback, std::uint32_t record, const CancelFlag* cancel) const;
+  std::optional<std::uint16_t> depth_of_call(const RecordView& record) const;
   std::uint32_t vjp_of(const RecordView& forward, const CancelFlag* cancel) const;
   void add_symbols(const Place& place, protocol::VjpParts& parts) const;
   void add_contributions(const Place& place, const FindTensor& find, const CancelFlag* cancel,

@@ -26,6 +26,12 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
     if (std::int32_t& drawn = result.nodes.back().draw_of; drawn >= 0)
       drawn = numbers[static_cast<std::size_t>(drawn)];
   }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (stays[i] || merged_into[i] == static_cast<std::int32_t>(i)) continue;
+    auto& symbols =
+        result.nodes[static_cast<std::size_t>(moved({static_cast<std::int32_t>(i), 0}).node)].symbols;
+    symbols.insert(symbols.end(), graph.nodes[i].symbols.begin(), graph.nodes[i].symbols.end());
+  }
   for (const Value value : graph.results) result.results.push_back(moved(value));
   return result;
 }

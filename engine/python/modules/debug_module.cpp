@@ -11,6 +11,7 @@
 #include "engine/debug/explain.h"
 #include "engine/debug/lost_gpu.h"
 #include "engine/debug/server.h"
+#include "engine/graph/names.h"
 #include "engine/ops/core/front_observer.h"
 #include "engine/protocol/codec.h"
 #include "engine/python/inspector.h"
@@ -19,6 +20,7 @@
 #include "engine/python/modules/function_list.h"
 #include "engine/python/modules/health_module.h"
 #include "engine/python/modules/trace_module.h"
+#include "engine/python/modules/traced_names.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/recorder.h"
@@ -63,6 +65,7 @@ void attach(std::uint64_t budget_bytes, bool keep_values, bool recording = true)
   options.keeping.budget_bytes = budget_bytes;
   options.keep_values = keep_values;
   start_capturing_lines(package_folder());
+  start_capturing_names();
   session().recorder = std::make_unique<Recorder>(options);
   session().recorder->set_recording(recording);
   watch_program(*session().recorder);
@@ -85,6 +88,7 @@ void stop() {
   retired().push_back(std::move(retiring));
   session().while_attended = false;
   session().socket.clear();
+  stop_capturing_names();
   stop_capturing_lines();
 }
 
@@ -119,6 +123,7 @@ void tell_of_fork() {
 void forget_in_child() {
   forget_observers();
   set_capture_location(nullptr);
+  graph::set_capture_names(nullptr);
   leave_program();
   if (!session().socket.empty()) debug::close_inherited(session().socket);
   forget_health();
@@ -368,6 +373,19 @@ void bind_records(py::module_& debug) {
   debug.def("status", &status, "Records, gate, and what is held, as a dict.");
   debug.def(
       "record_count", [] { return recorder().trace().newest(); }, "Number of the newest record; 0: none.");
+  debug.def(
+      "_traced_frames",
+      [](std::uint64_t number, bool running) {
+        RecordView record;
+        if (number == 0 || number > Trace::newest_possible ||
+            !recorder().trace().read(static_cast<std::uint32_t>(number), record))
+          return py::list();
+        return traced_frames(number, record.head.thread, running);
+      },
+      py::arg("record"), py::arg("running") = false,
+      "Of a record that the run of a traced function made: its functions, the innermost first, each with "
+      "(name, cell, file, line, values). A value: (name, kind, id of the tensor or 0, type, text, items, a "
+      "constant or None). running: only while the function runs.");
   debug.def("records_json", &records_json, py::arg("first") = 1, py::arg("count") = 0xffffffffu,
             "Records from number `first` on, at most `count`, as JSON text: an array of objects whose names "
             "are those "

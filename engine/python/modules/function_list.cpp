@@ -41,12 +41,16 @@ std::uint32_t first_line_of(const std::string& filename, std::uint32_t line) {
 void bind_function_list(py::module_& debug, Recorder* (*recorder)()) {
   py::class_<FunctionEntry, std::shared_ptr<FunctionEntry>>(
       debug, "TracedFunction",
-      "TracedFunction(name, filename, line)\n"
-      "A function of the user's, for views: they list it while it is alive.")
-      .def(py::init([](const std::string& name, const std::string& filename, std::uint32_t line) {
-             return graph::new_function_entry(name, first_line_of(filename, line));
+      "TracedFunction(name, filename, line, code_lines=())\n"
+      "A function of the user's, for views: they list it while it is alive. code_lines: those that have "
+      "code, "
+      "sorted.")
+      .def(py::init([](const std::string& name, const std::string& filename, std::uint32_t line,
+                       std::vector<std::uint32_t> code_lines) {
+             return graph::new_function_entry(name, first_line_of(filename, line), std::move(code_lines));
            }),
-           py::arg("name"), py::arg("filename"), py::arg("line"))
+           py::arg("name"), py::arg("filename"), py::arg("line"),
+           py::arg("code_lines") = std::vector<std::uint32_t>())
       .def(
           "add",
           [recorder](FunctionEntry& entry, const std::shared_ptr<graph::TracedGraph>& trace,

@@ -15,6 +15,7 @@
 #include "engine/python/modules/graph_calls.h"
 #include "engine/python/modules/host_function.h"
 #include "engine/python/modules/tape_object.h"
+#include "engine/python/modules/traced_names.h"
 #include "engine/python/op_function.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/convert.h"
@@ -114,6 +115,7 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
   Tensors results;
   {
     const graph::TracedPartScope itself(nullptr);
+    const TracedFramesScope frames;
     const StopRecording stopped;  // tapes that are active now see the calls of the function, not its trace
     const TracerScope scope(&tracer);
     results = step_of(function, "a result")(arguments);

@@ -29,6 +29,20 @@ class GateWaits {
     ++total_;
     if (waits_.size() > limit_) waits_.pop_front();
   }
+  /// The thread waits from now on, until `ended`.
+  void begun(std::uint16_t thread, std::int64_t from) {
+    const std::lock_guard lock(mutex_);
+    waiting_[thread] = from;
+  }
+  void ended(std::uint16_t thread) {
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(thread);
+  }
+  /// Since when threads wait that do so now, in ticks.
+  std::map<std::uint16_t, std::int64_t> waiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_;
+  }
   std::uint64_t total() const {  ///< number of waits so far
     const std::lock_guard lock(mutex_);
     return total_;
@@ -59,6 +73,7 @@ class GateWaits {
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::deque<GateWait> waits_;
+  std::map<std::uint16_t, std::int64_t> waiting_;
   std::uint64_t total_ = 0;
 };
 

@@ -332,6 +332,7 @@ void BreakpointsModel::take(const protocol::Breakpoints& states) {
 /// The note that says most about why nothing comes of it.
 void BreakpointsModel::renew(BreakpointEntry& one) const {
   const quint64 id = one.breakpoint.id;
+  one.unreachable = !sessionNotes_.value(id).isEmpty() && !session_->status().trace_file;
   for (const QString& note : {placeNotes_.value(id), sessionNotes_.value(id), withoutOpText(one)})
     if (one.note = note; !note.isEmpty()) return;
 }
@@ -352,7 +353,23 @@ void BreakpointsModel::takeStatus() {
   const bool another = stop != std::exchange(stoppedAt_, stop);
   // Wherever it stopped: the passing one has served its purpose.
   if (another && stop != 0) dropPassing();
+  askForNotes();
   if (news || another) emit changed();
+}
+
+/// Functions may be traced since lines were last asked about: once where a cell stops, and where it has
+/// ended.
+void BreakpointsModel::askForNotes() {
+  const auto& status = session_->status();
+  const bool stopped = status.gate == protocol::GateState::stopped;
+  const std::pair<quint64, bool> now{status.cells_ended, stopped};
+  const bool later = now.first != notedAt_.first || (stopped && !notedAt_.second);
+  const bool asks = std::any_of(entries_.begin(), entries_.end(), [](const BreakpointEntry& one) {
+    return !one.passing && one.breakpoint.kind == BreakpointKind::line;
+  });
+  if (!later || !session_->live() || status.trace_file) return;
+  notedAt_ = now;
+  if (asks) send();
 }
 
 }  // namespace tapedeck::inspector

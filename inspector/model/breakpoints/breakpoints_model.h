@@ -13,12 +13,13 @@ namespace tapedeck::inspector {
 struct BreakpointEntry {
   protocol::Breakpoint breakpoint;
   quint64 hits = 0;
-  QString problem;        ///< why it does not work; empty: it works, or is not known yet
-  QString part;           ///< what the problem is in: "condition", "target", "text"
-  int position = 0;       ///< where in it, in UTF-16 units
-  QString note;           ///< why it will never be hit, or what its hits lacked
-  quint64 withoutOp = 0;  ///< runs of its line without an op, where its condition or text asks for one
-  bool passing = false;   ///< run to cursor: removed at the next stop or the end, and not listed
+  QString problem;           ///< why it does not work; empty: it works, or is not known yet
+  QString part;              ///< what the problem is in: "condition", "target", "text"
+  int position = 0;          ///< where in it, in UTF-16 units
+  QString note;              ///< why it will never be hit, or what its hits lacked
+  bool unreachable = false;  ///< the session says that no run comes to its line, in `note`
+  quint64 withoutOp = 0;     ///< runs of its line without an op, where its condition or text asks for one
+  bool passing = false;      ///< run to cursor: removed at the next stop or the end, and not listed
 
   bool works() const { return problem.isEmpty() && breakpoint.enabled; }
 };
@@ -84,12 +85,14 @@ class BreakpointsModel : public QObject {
   void send();
   void take(const protocol::Breakpoints& states);
   void takeStatus();
+  void askForNotes();
   void renew(BreakpointEntry& one) const;
   void wasEdited();
 
   Session* session_;
   std::vector<BreakpointEntry> entries_;
   QHash<quint64, QString> placeNotes_, sessionNotes_;
+  std::pair<quint64, bool> notedAt_{0, false};  ///< cells that had ended, and whether the program was stopped
   QHash<QString, QString> labels_;
   bool hadSome_ = false;  ///< in the life of this window
   quint64 lastId_ = 0;

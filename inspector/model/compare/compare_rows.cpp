@@ -63,6 +63,11 @@ QString rowWord(const ComparedRow& row) {
                                            : QStringLiteral("values not compared");
 }
 
+/// What the other side's graph made of the op.
+static QString noteText(const ComparedRow& row) {
+  return row.note ? QStringLiteral(" · ") + QString::fromStdString(*row.note) : QString();
+}
+
 CompareRows::CompareRows(CompareModel* model, const CellNames* cells, QObject* parent)
     : QAbstractTableModel(parent), model_(model), cells_(cells) {
   connect(model, &CompareModel::compareReset, this, [this] {
@@ -87,7 +92,7 @@ int CompareRows::columnCount(const QModelIndex& parent) const {
 }
 
 QString CompareRows::text(const ComparedRow& row, int column) const {
-  if (column == Sign) return rowSign(row) + QLatin1Char(' ') + rowWord(row);
+  if (column == Sign) return rowSign(row) + QLatin1Char(' ') + rowWord(row) + noteText(row);
   const auto& side = isRight(column) ? row.right : row.left;
   if (!side) return {};
   const protocol::Record& record = *side;
@@ -110,7 +115,7 @@ QString CompareRows::text(const ComparedRow& row, int column) const {
 }
 
 QString CompareRows::tip(const ComparedRow& row) const {
-  QStringList lines{rowWord(row)};
+  QStringList lines{rowWord(row) + noteText(row)};
   for (const auto& [name, record] :
        {std::pair(QStringLiteral("Left"), &row.left), std::pair(QStringLiteral("Right"), &row.right)}) {
     if (!*record) continue;

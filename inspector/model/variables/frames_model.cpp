@@ -13,6 +13,11 @@ namespace {
 constexpr std::uint32_t frames_at_once = 100;
 const QString frames_channel = QStringLiteral("frames");
 
+/// A traced function's, whose names have the values of its run (_session/traced.py).
+bool isTraced(const protocol::Frame& frame) {
+  return frame.function.ends_with(" (traced)");
+}
+
 }  // namespace
 
 FramesModel::FramesModel(Session* session, CellNames* cells, QObject* parent)
@@ -126,6 +131,7 @@ QString FramesModel::placeText() const {
     const QString when = QStringLiteral("At op %1, in the past").arg(countText(moment_));
     const protocol::Frame* one = currentFrame();
     if (!known()) return when;
+    if (one && isTraced(*one)) return QStringLiteral("%1, in %2").arg(when, frameText(*one));
     if (!noted_.noted)
       return QStringLiteral("%1: no stop was earlier, so Python's own values are those of now").arg(when);
     QString where = one ? QStringLiteral(", in ") + frameText(*one) : QString();

@@ -5,6 +5,7 @@
 #include "engine/graph/functions.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/ops.h"
+#include "engine/record/trace/source_location.h"
 #include "tests/engine/debug/served.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
@@ -220,6 +221,52 @@ class TestGraphFunctions : public QObject {
     program.join();
     QCOMPARE(functions.functions.size(), 1u);
     QCOMPARE(rows.rows.size(), 3u);
+  }
+
+  // ---- breakpoints on lines
+
+  void a_breakpoint_says_why_its_line_cannot_be_hit() {
+    thread_local static std::uint32_t line;
+    set_capture_location([] { return intern_location({"cell-a", "", line}); });
+    const auto at = [](std::uint32_t number) { line = number; };
+    const auto trace = trace_of([&](Inputs x) {
+      at(2);
+      const Tensor two = ops::exp(ops::zeros({}, DType::float64));
+      at(3);
+      const Tensor one = ops::negative(x[0]);
+      at(4);
+      const Tensor other = ops::negative(x[0]);
+      at(5);
+      (void)ops::exp(x[0]);
+      at(8);
+      return Tensors{ops::multiply(ops::add(one, other), two)};
+    });
+    set_capture_location(nullptr);
+    at(1);
+    const auto entry =
+        graph::new_function_entry("f", intern_location({"cell-a", "", 1}), {1, 2, 3, 4, 5, 6, 8});
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const auto note_of = [&](std::uint32_t number) {
+      protocol::Breakpoint breakpoint;
+      breakpoint.id = 1;
+      breakpoint.cell = "cell-a";
+      breakpoint.line = number;
+      const auto answer = client.ask<protocol::Breakpoints>(protocol::SetBreakpoints{{breakpoint}});
+      return answer.states.at(0).note.value_or("");
+    };
+    QCOMPARE(note_of(2), std::string());  // it was not traced so far
+    entry->add(trace, {"f(x: float64 ())", {}, 0, 0});
+    QCOMPARE(note_of(2),
+             std::string("Folded: its value follows from constants, and was computed when f was traced."));
+    QCOMPARE(note_of(3), std::string());
+    QCOMPARE(note_of(4), std::string("Merged with line 3: the graph of f computes both once, there."));
+    QCOMPARE(note_of(5), std::string("Removed: nothing in the graph of f reads its result."));
+    QCOMPARE(note_of(6), std::string("Runs only while f is traced: the graph has no op of this line."));
+    QCOMPARE(note_of(7), std::string("No op on this line: it has no code."));
+    QCOMPARE(note_of(8), std::string());
+    QCOMPARE(note_of(9), std::string());  // it is not the function's
   }
 };
 

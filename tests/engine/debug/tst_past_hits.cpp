@@ -6,9 +6,14 @@
 #include "engine/debug/find_records.h"
 #include "engine/debug/past_hits.h"
 #include "engine/debug/tile.h"
+#include "engine/graph/control.h"
+#include "engine/graph/passes/passes.h"
+#include "engine/graph/run.h"
+#include "engine/ops/core/ops.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/variable.h"
+#include "tests/engine/ops/op_call.h"
 #include "tests/engine/record/recording.h"
 #include "tests/test_program.h"
 
@@ -337,6 +342,67 @@ class TestPastHits : public QObject {
                             [](std::uint64_t) -> Tensor { throw ValueError("gone", ""); });
     QCOMPARE(gone.runs, (Hits{10, 10}));
     QCOMPARE(gone.lost, 9u);
+  }
+
+  // ---- graph functions
+
+  /// In line 2 x², in line 3 "tanh(y) if y > 1 else exp(y)", in line 4 that doubled until it reaches 3.
+  static std::shared_ptr<const graph::Executable> traced_function() {
+    const auto code = [](std::span<const Tensor> x) {
+      at_line(2);
+      const Tensor y = multiply(x[0], x[0]);
+      at_line(3);
+      const Tensor side = graph::branch(
+          testing::called("greater", {y, scalar(1)}), [&] { return Tensors{ops::tanh(y)}; },
+          [&] { return Tensors{ops::exp(y)}; })[0];
+      at_line(4);
+      return graph::loop(
+          std::array{side},
+          [](std::span<const Tensor> v) {
+            return testing::called("less", {v[0], scalar(3)});
+          },
+          [](std::span<const Tensor> v) {
+            at_line(5);
+            Tensors next{add(v[0], v[0])};
+            at_line(4);
+            return next;
+          });
+    };
+    const std::array specs{TensorSpec{scalar(1).dtype(), {}}};
+    return std::make_shared<const graph::Executable>(
+        graph::run_passes(graph::trace("f", specs, code)).back().passed.graph);
+  }
+
+  static Breakpoint of_line(std::uint32_t line) {
+    Breakpoint breakpoint = of_kind(BreakpointKind::line);
+    breakpoint.cell = "cell-a";
+    breakpoint.line = line;
+    return breakpoint;
+  }
+
+  void calls_and_their_nodes_are_hits_of_their_lines() {
+    const auto f = traced_function();
+    Past past;
+    at_line(20);
+    f->call(Tensors{scalar(3)});
+    at_line(21);
+    const Tensor x = scalar(2);
+    add(x, x);
+    Hits on[6];
+    std::uint64_t pass = 0;
+    for (std::uint64_t number = 1; number <= past.count(); ++number) {
+      const Record record = past.at(static_cast<std::uint32_t>(number));
+      if (record.kind != RecordKind::op || record.line > 5) continue;
+      // The side of the branch goes on with the pass that its condition began.
+      if (record.line == 3 && pass != 0) continue;
+      if (record.line == 3) pass = number;
+      on[record.line].insert(on[record.line].begin(), number);
+    }
+    QVERIFY(on[2].size() == 1 && on[3].size() == 1 && on[4].size() == 3 && on[5].size() == 2);
+    for (std::uint32_t line = 2; line <= 5; ++line) QCOMPARE(past.all(of_line(line)), on[line]);
+    QCOMPARE(past.all(of_line(20)), (Hits{1}));
+    QCOMPARE(past.all(of_line(21)), (Hits{past.count()}));
+    QCOMPARE(past.back(of_line(20), past.count()).without_ops, Hits{});
   }
 };
 

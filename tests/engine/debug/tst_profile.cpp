@@ -307,6 +307,24 @@ class TestProfile : public QObject {
     QCOMPARE(text_of(index.boxes({0, 0}, 0, 2000, 1), events), std::string("matmul[900-945]"));
   }
 
+  void what_runs_does_not_grow_while_it_waits_at_the_gate() {
+    ListedEvents events;
+    ProfileIndex index(events);
+    index.pauses().gate[0].add({200, 300});
+    events.add("f()", 100, 0, 1, 0, 0, ProfileRole::forward, true);
+    events.all.back().ended = false;
+    pass_all(index, events);
+    const auto box = [&](std::int64_t now) { return index.open(now).at(0).second; };
+    QCOMPARE(box(400).to, std::int64_t{400});
+    QCOMPARE(box(400).busy, std::int64_t{200});
+    index.pauses().waiting[0] = 450;
+    QCOMPARE(box(9000).to, std::int64_t{450});
+    QCOMPARE(box(9000).busy, std::int64_t{250});
+    QCOMPARE(index.pauses().gate_within(0, 0, 9000), std::int64_t{100 + 8550});
+    index.pauses().waiting.clear();
+    QCOMPARE(box(9000).to, std::int64_t{9000});
+  }
+
   void steps_take_the_time_from_the_last_update_to_their_own() {
     ListedEvents events;
     ProfileIndex index(events);

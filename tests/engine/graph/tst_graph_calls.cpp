@@ -1,150 +1,16 @@
-// Records of calls of graph functions: what they are around, steps over, into and out of them, traces,
-// headings, and eager runs beside graphs.
+// Records of calls of graph functions: what they are around, traces, headings, and eager runs beside graphs.
 #include <QtTest>
 
 #include "engine/debug/group_index.h"
-#include "engine/graph/control.h"
-#include "engine/graph/passes/passes.h"
-#include "engine/graph/run.h"
-#include "engine/ops/core/ops.h"
-#include "engine/record/breakpoints/host_program.h"
-#include "engine/record/trace/source_location.h"
+#include "engine/graph/functions.h"
 #include "engine/tensor/error.h"
-#include "tests/engine/debug/compared_runs.h"
-#include "tests/engine/ops/op_call.h"
+#include "tests/engine/graph/recorded_calls.h"
 #include "tests/engine/record/gated_program.h"
 #include "tests/engine/record/saved_trace.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
-using namespace tapedeck::graph;
-using compared::at_line;
-using protocol::Record;
-using protocol::RecordKind;
-
-namespace {
-
-using Inputs = std::span<const Tensor>;
-const TensorSpec number{DType::float64, {}};
-
-Tensor scalar_of(double value) {
-  return Tensor::scalar(value, DType::float64);
-}
-
-std::shared_ptr<const Executable> function_of(const std::string& name,
-                                              const std::function<Tensors(Inputs)>& function) {
-  return std::make_shared<const Executable>(
-      run_passes(trace(name, std::array{number}, function)).back().passed.graph);
-}
-
-/// In line 2 x², in lines 3 to 6 its tanh or its exponential, in lines 7 and 8 that doubled until it
-/// reaches 3.
-Tensors branch_and_loop(Inputs x) {
-  at_line(2);
-  const Tensor square = ops::multiply(x[0], x[0]);
-  at_line(3);
-  const Tensor side = branch(
-      testing::called("greater", {square, scalar_of(1)}),
-      [&] {
-        at_line(4);
-        return Tensors{ops::tanh(square)};
-      },
-      [&] {
-        at_line(6);
-        Tensors other{ops::exp(square)};
-        at_line(3);
-        return other;
-      })[0];
-  at_line(7);
-  return loop(
-      std::array{side},
-      [](Inputs v) {
-        return testing::called("less", {v[0], scalar_of(3)});
-      },
-      [](Inputs v) {
-        at_line(8);
-        Tensors next{ops::add(v[0], v[0])};
-        at_line(7);
-        return next;
-      });
-}
-
-Tensors call(const std::shared_ptr<const Executable>& function, double x) {
-  at_line(20);
-  return function->call(Tensors{scalar_of(x)});
-}
-
-/// A line a record, indented as deep as it is: "  if line 3: true"; backward ones with "◀" behind.
-std::string tree(const Recording& recording, const protocol::Record& record) {
-  (void)recording;
-  return std::string(2 * std::size_t{record.depth}, ' ') + record.op + (record.backward ? " ◀" : "");
-}
-std::string tree(const Recording& recording) {
-  std::string text;
-  for (std::uint32_t number = 1; number <= recording.count(); ++number)
-    text += tree(recording, recording.at(number)) + "\n";
-  return text;
-}
-
-const std::string called_with_3 =
-    "f(x0: float64 ())\n"
-    "  multiply\n"
-    "  greater\n"
-    "  if line 3: true\n"
-    "    tanh\n"
-    "  loop line 7\n"
-    "    less\n"
-    "    iteration 1\n"
-    "      add\n"
-    "    less\n"
-    "    iteration 2\n"
-    "      add\n"
-    "    less\n";
-
-/// In line 12 tanh(exp(x)).
-std::shared_ptr<const Executable> squashed() {
-  return function_of("g", [](Inputs x) {
-    at_line(12);
-    return Tensors{ops::tanh(ops::exp(x[0]))};
-  });
-}
-
-/// g in line 2, and in line 3 the double of that.
-std::shared_ptr<const Executable> caller_of_g() {
-  const auto g = squashed();
-  return function_of("f", [g](Inputs x) {
-    at_line(2);
-    const Tensor y = g->call(x)[0];
-    at_line(3);
-    return Tensors{ops::add(y, y)};
-  });
-}
-
-void set_line_breakpoints(GatedProgram& program, const std::vector<std::uint32_t>& lines,
-                          const std::string& condition = {}) {
-  protocol::SetBreakpoints request;
-  for (const std::uint32_t line : lines) {
-    protocol::Breakpoint breakpoint;
-    breakpoint.id = request.breakpoints.size() + 1;
-    breakpoint.kind = protocol::BreakpointKind::line;
-    breakpoint.cell = "train";
-    breakpoint.line = line;
-    breakpoint.condition = condition;
-    request.breakpoints.push_back(std::move(breakpoint));
-  }
-  program.recorder.breakpoints().set(request);
-}
-
-/// Starts the program: "g exp ", the records before which it stops, calls without their arguments.
-std::string stops_of(SteppedProgram& program) {
-  program.start();
-  std::string stops;
-  for (Record at = program.next_stop(); !at.op.empty(); at = program.step(GateCommand::run))
-    stops += at.op.substr(0, at.op.find('(')) + " ";
-  return stops;
-}
-
-}  // namespace
+using namespace recorded_calls;
 
 class TestGraphCalls : public QObject {
   Q_OBJECT
@@ -232,15 +98,22 @@ class TestGraphCalls : public QObject {
     });
     Recording recording;
     call(f, 0.5);
-    bool vjp = false;
+    std::uint64_t forward = 0, vjps = 0;
     for (std::uint32_t number = 1; number <= recording.count(); ++number) {
       const Record record = recording.at(number);
-      vjp = vjp || record.op == "VJP of tanh, line 2";
-      const bool forward = record.op == "tanh" || record.op.starts_with("f(");
-      QVERIFY2(record.backward != forward, tree(recording).c_str());
+      if (record.kind == RecordKind::op && record.op == "tanh") forward = number;
+      const bool is_forward = number == forward || record.op.starts_with("f(");
+      QVERIFY2(record.backward != is_forward, tree(recording).c_str());
       if (record.backward) QCOMPARE(record.line, 3u);
+      if (record.kind != RecordKind::vjp) continue;
+      ++vjps;
+      QCOMPARE(record.op, std::string("tanh"));
+      QCOMPARE(record.forward, forward);
+      // One cotangent, and the gradient that f returns.
+      QCOMPARE(record.inputs.size(), std::size_t{1});
+      QCOMPARE(record.outputs.at(0).id, recording.at(1).outputs.at(0).id);
     }
-    QVERIFY2(vjp, tree(recording).c_str());
+    QVERIFY2(forward != 0 && vjps == 1, tree(recording).c_str());
   }
 
   void a_failure_fails_what_is_around_it() {
@@ -266,205 +139,6 @@ class TestGraphCalls : public QObject {
     at_line(21);
     ops::exp(scalar_of(1));  // outside of it again
     QCOMPARE(recording.at(recording.count()).depth, 0u);
-  }
-
-  // ---- steps
-
-  void a_step_goes_over_a_call_and_says_what_ran() {
-    const auto f = function_of("f", branch_and_loop);
-    SteppedProgram program([&] {
-      call(f, 3);
-      at_line(21);
-      ops::exp(scalar_of(1));
-    });
-    program.gate().command(GateCommand::pause);
-    program.start();
-    QCOMPARE(program.next_stop().op, std::string("f(x0: float64 ())"));
-    QCOMPARE(program.step().op, std::string("exp"));
-    QCOMPARE(program.gate().status().stepped_call, std::string("f ran, 8 ops"));
-    QCOMPARE(program.gate().status().reason, std::string("step"));
-    QCOMPARE(tree(program), called_with_3 + "exp\n");
-    program.step();
-    QCOMPARE(program.gate().status().stepped_call, std::string());
-  }
-
-  void a_line_step_goes_into_a_call_and_its_ops_are_stepped_one_by_one() {
-    const auto f = function_of("f", branch_and_loop);
-    SteppedProgram program([&] { call(f, 3); });
-    program.gate().command(GateCommand::pause);
-    program.start();
-    program.next_stop();
-    QCOMPARE(program.step(GateCommand::step_line).op, std::string("multiply"));
-    std::string stops;
-    for (Record at = program.step(); !at.op.empty(); at = program.step()) stops += at.op + " ";
-    QCOMPARE(stops, std::string("greater tanh less add less add less "));
-  }
-
-  void a_call_of_one_line_with_its_caller_is_stepped_into() {
-    const auto f = function_of("f", [](Inputs x) {
-      at_line(20);
-      return Tensors{ops::exp(x[0])};
-    });
-    SteppedProgram program([&] { call(f, 3); });
-    program.gate().command(GateCommand::pause);
-    program.start();
-    program.next_stop();
-    QCOMPARE(program.step(GateCommand::step_line).op, std::string("exp"));
-  }
-
-  void a_step_out_leaves_the_call_from_a_loop_in_it() {
-    const auto f = function_of("f", branch_and_loop);
-    SteppedProgram program([&] {
-      call(f, 3);
-      ops::exp(scalar_of(1));
-    });
-    program.gate().command(GateCommand::pause);
-    program.start();
-    program.next_stop();
-    program.step(GateCommand::step_line);
-    Record at = program.step();
-    while (at.op != "add") at = program.step();
-    QCOMPARE(program.step(GateCommand::step_out).op, std::string("exp"));
-    QCOMPARE(program.gate().status().reason, std::string("step out"));
-    QCOMPARE(program.gate().status().stepped_call, std::string("f ran, 8 ops"));
-  }
-
-  void a_call_at_the_end_of_a_cell_is_still_told() {
-    const auto f = function_of("f", branch_and_loop);
-    SteppedProgram program([&] { call(f, 3); });
-    program.gate().command(GateCommand::pause);
-    program.start();
-    program.next_stop();
-    program.gate().command(GateCommand::step_op);
-    program.join();
-    program.gate().command(GateCommand::run);  // as the window does when the cell has ended
-    QCOMPARE(program.gate().status().stepped_call, std::string("f ran, 8 ops"));
-    program.gate().cell_started();
-    QCOMPARE(program.gate().status().stepped_call, std::string());
-  }
-
-  void inner_calls_are_stops_of_their_own() {
-    const auto f = caller_of_g();
-    SteppedProgram program([&] { call(f, 0.5); });
-    program.gate().command(GateCommand::pause);
-    program.start();
-    program.next_stop();
-    QCOMPARE(program.step(GateCommand::step_line).op, std::string("g(x0: float64 ())"));
-    QCOMPARE(program.step().op, std::string("add"));
-    QCOMPARE(program.gate().status().stepped_call, std::string("g ran, 2 ops"));
-  }
-
-  // ---- breakpoints
-
-  void a_line_that_only_calls_a_function_stops_before_the_call() {
-    const auto f = caller_of_g();
-    SteppedProgram program([&] { call(f, 0.5); });
-    set_line_breakpoints(program, {2});
-    program.start();
-    const Record stop = program.next_stop();
-    QCOMPARE(stop.op, std::string("g(x0: float64 ())"));
-    QCOMPARE(stop.state, protocol::RecordState::pending);
-    QCOMPARE(program.gate().status().reason, std::string("breakpoint 1: line 2"));
-    QVERIFY(!program.gate().status().stopped_after);
-    QCOMPARE(program.step().op, std::string("add"));  // over the call
-    QCOMPARE(program.gate().status().stepped_call, std::string("g ran, 2 ops"));
-    QCOMPARE(program.step(GateCommand::run).op, std::string());
-    QCOMPARE(program.recorder.breakpoints().hits().at(0).hits, std::uint64_t{1});
-  }
-
-  void lines_of_the_called_function_stop_for_themselves() {
-    const auto f = caller_of_g();
-    SteppedProgram program([&] { call(f, 0.5); });
-    set_line_breakpoints(program, {2, 12, 3});
-    QCOMPARE(stops_of(program), std::string("g exp add "));
-  }
-
-  void a_line_with_a_call_and_ops_stops_once_in_each_pass() {
-    const auto g = squashed();
-    const auto f = function_of("f", [g](Inputs x) {
-      at_line(7);
-      return loop(
-          x.first(1),
-          [](Inputs v) {
-            return testing::called("less", {v[0], scalar_of(3)});
-          },
-          [g](Inputs v) {
-            at_line(8);
-            const Tensor once = g->call(v)[0];
-            const Tensor twice = g->call(Tensors{once})[0];
-            Tensors next{ops::add(v[0], ops::multiply(twice, scalar_of(2)))};
-            at_line(7);
-            return next;
-          });
-    });
-    SteppedProgram program([&] { call(f, 0.5); });  // 0.5, about 2.5, about 4.4
-    set_line_breakpoints(program, {8});
-    QCOMPARE(stops_of(program), std::string("g g "));
-  }
-
-  void a_line_with_a_call_that_is_all_of_a_loop_stops_in_each_iteration() {
-    const auto g = squashed();
-    const auto f = function_of("f", [g](Inputs x) {
-      at_line(7);
-      const Tensor goes_on = testing::called("less", {x[0], scalar_of(3)});
-      return Tensors{loop(
-          std::array{x[0], goes_on}, [](Inputs v) { return v[1]; },
-          [g](Inputs v) {
-            at_line(8);
-            const Tensor next = ops::add(v[0], ops::multiply(g->call(v.first(1))[0], scalar_of(2)));
-            return Tensors{next, testing::called("less", {next, scalar_of(3)})};
-          })[0]};
-    });
-    SteppedProgram program([&] { call(f, 0.5); });  // 0.5, about 2.4, about 4.4
-    set_line_breakpoints(program, {8});
-    QCOMPARE(stops_of(program), std::string("g g "));
-  }
-
-  void a_condition_on_ops_waits_for_the_ops_of_the_line() {
-    const auto g = squashed();
-    const auto f = function_of("f", [g](Inputs x) {
-      at_line(2);
-      return Tensors{ops::add(x[0], ops::multiply(g->call(x)[0], scalar_of(2)))};
-    });
-    SteppedProgram program([&] { call(f, 0.5); });
-    set_line_breakpoints(program, {2}, "op:add");
-    QCOMPARE(stops_of(program), std::string("add "));
-  }
-
-  void a_condition_that_is_entered_before_a_call_applies_to_the_rest_of_its_line() {
-    const auto g = squashed();
-    const auto f = function_of("f", [g](Inputs x) {
-      at_line(2);
-      return Tensors{ops::add(x[0], ops::multiply(g->call(x)[0], scalar_of(2)))};
-    });
-    SteppedProgram program([&] { call(f, 0.5); });
-    set_line_breakpoints(program, {2});
-    program.start();
-    QCOMPARE(program.next_stop().op, std::string("g(x0: float64 ())"));
-    set_line_breakpoints(program, {2}, "op:multiply");
-    QCOMPARE(program.step(GateCommand::run).op, std::string("multiply"));
-    set_line_breakpoints(program, {2});
-    QCOMPARE(program.step(GateCommand::run).op, std::string());
-  }
-
-  void a_call_by_a_program_without_lines_stops_once() {
-    const auto f = caller_of_g();
-    SteppedProgram program([&] {
-      call(f, 0.5);
-      ops::exp(scalar_of(1));  // on the same line
-    });
-    set_line_breakpoints(program, {20});
-    QCOMPARE(stops_of(program), std::string("f "));
-  }
-
-  void a_call_by_a_line_that_the_host_reports_is_left_to_that_report() {
-    const auto f = caller_of_g();
-    SteppedProgram program([&] {
-      set_lines_are_told(true);
-      call(f, 0.5);
-    });
-    set_line_breakpoints(program, {20, 2});
-    QCOMPARE(stops_of(program), std::string("g "));
   }
 
   // ---- elsewhere
@@ -557,6 +231,32 @@ class TestGraphCalls : public QObject {
                    "The right ran graph functions: ops that their graphs folded, merged or removed "
                    "are on the left only") != std::string::npos,
                found.sentence.c_str());
+  }
+
+  void a_row_of_the_eager_side_alone_says_what_the_graph_made_of_it() {
+    const auto program = [](const Tensor& x) {
+      at_line(2);
+      const Tensor one = ops::exp(x);
+      at_line(3);
+      const Tensor other = ops::exp(x);
+      at_line(4);
+      (void)ops::tanh(x);
+      at_line(5);
+      return ops::add(one, other);
+    };
+    const auto traced = std::make_shared<TracedGraph>(
+        trace("f", std::array{number}, [&](Inputs x) { return Tensors{program(x[0])}; }));
+    const auto entry = new_function_entry("f", 0);
+    entry->add(traced, {"f(x0: float64 ())", {}, 0, 0});
+    const auto f = std::make_shared<const Executable>(traced->running());
+    compared::Runs runs;
+    const auto graph = runs.run([&] { call(f, 0.5); });
+    const auto eager = runs.run([&] { program(scalar_of(0.5)); });
+    const protocol::Compared found = runs.compare(eager, graph);
+    std::vector<std::string> notes;
+    for (std::uint64_t row = 0; row < found.rows; ++row)
+      notes.push_back(runs.row(found, row).note.value_or(""));
+    QCOMPARE(notes, (std::vector<std::string>{"", "merged with line 2", "removed", ""}));
   }
 
   void what_a_graph_merged_is_on_the_eager_side_alone() {

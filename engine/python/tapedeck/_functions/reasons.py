@@ -1,6 +1,7 @@
 """Why functions are traced: what differs between a call's arguments and those of the nearest earlier trace. The debugger lists it."""
 import collections
 import numbers
+import types
 
 from tapedeck import _engine
 from tapedeck._core import nest
@@ -22,7 +23,8 @@ class TraceList:
         """function: as the user wrote it. instance: the name of the class of which it is another instance's method."""
         self._name, self._instance = name.rsplit("<locals>.", 1)[-1], instance
         code = getattr(_unwrapped(function), "__code__", None)
-        self._entry = _engine.debug.TracedFunction(self._name, code.co_filename if code else "", code.co_firstlineno if code else 0)
+        self._entry = _engine.debug.TracedFunction(self._name, code.co_filename if code else "", code.co_firstlineno if code else 0,
+                                                   sorted(_lines_of(code)) if code else [])
         self._known = collections.deque(maxlen=_COMPARED)
 
     def add(self, trace, arguments, parameters, made_variables):
@@ -40,6 +42,12 @@ class TraceList:
         called = all(tensor is not None for tensor in arguments.tensors)
         first = "first call" if called else "first trace, for get_concrete_function"
         return [("first", "", first + (" (traced twice, because the first trace made variables)" if made_variables else ""))]
+
+
+def _lines_of(code):
+    """The lines that have code of the function, or of one that is in it."""
+    lines = {line for _, _, line in code.co_lines() if line}
+    return lines.union(*(_lines_of(each) for each in code.co_consts if isinstance(each, types.CodeType)))
 
 
 def _unwrapped(function):

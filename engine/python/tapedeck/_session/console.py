@@ -12,7 +12,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._session import moments, past_code, past_variable
-from tapedeck._session.frames import frames_of, has_locals, Place, scope_at, session
+from tapedeck._session.frames import frames_of, has_locals, is_traced, Place, scope_at, session
 from tapedeck._session.past_code import PastCode
 from tapedeck._session.past_variable import PastVariable
 from tapedeck._session.reads import readers
@@ -77,8 +77,13 @@ def evaluate(stop, thread, frame, code, statements, moment=0):
     ours = Printed(out, kept), Printed(error, kept)
     sys.stdout, sys.stderr = ours
     try:
-        answer = evaluate_past(moments.Past(stop, thread, frame, moment), code, statements) if moment \
+        of_records = moment or is_traced(stop, thread, frame)
+        answer = evaluate_past(moments.past_at(stop, thread, frame, moment), code, statements) if of_records \
             else _evaluate(stop, thread, frame, code, statements)
+        if of_records and not moment:  # the program waits there
+            answer.pop("moment", None)
+            if "note" in answer:
+                answer["note"] = "The graph of a traced function goes on with its own values: what was assigned here is not kept."
     finally:
         if sys.stdout is ours[0]:
             sys.stdout = out
@@ -220,6 +225,8 @@ def _store_changes(scope, before, names):
 def assign(place, code):
     """A dict with the fields of Evaluation, or one with "variable" and "tensor": what the caller has yet to assign."""
     try:
+        if place[3] == "locals" and is_traced(*place[:3]):
+            raise TypeError(f"{place[4]} belongs to a traced function: its graph goes on with its own values. What if? (F4) changes them")
         there = Place(*place)
         old = there.value()
         names = dict(there.scope.names())
@@ -279,6 +286,8 @@ def complete(stop, thread, frame, code, position):
     if owner is None and (not prefix or head[:found.start()].endswith(".")):
         return position, []
     names = scope_at(stop, thread, frame).names()
+    if is_traced(stop, thread, frame):
+        names = {**names, **_known_locals(moments.past_at(stop, thread, frame, 0), owner)}
     if owner is None:
         candidates = set(names) | set(dir(builtins)) | set(keyword.kwlist)
     else:
@@ -288,6 +297,12 @@ def complete(stop, thread, frame, code, position):
     if not prefix.startswith("_"):
         fitting = [name for name in fitting if not name.startswith("_")]
     return position - len(prefix), [clean(name) for name in fitting[:MOST_MATCHES]]
+
+
+def _known_locals(past, owner):
+    """The names of a traced function; the value of that one alone with whose name `owner` begins."""
+    first = owner.partition(".")[0] if owner else None
+    return {name: past.find(name).get() if name == first else None for name in past.locals if past.knows(name)}
 
 
 def _attribute_names(names, owner):

@@ -178,8 +178,24 @@ def frames(thread, first, count):
 
 
 def scope_at(stop, thread, index):
+    """Python's frame. Of one of a traced function, which no Python runs, the globals alone."""
+    return python_scope_at(stop, thread, index - _traced_count(stop) if thread else -1)
+
+
+def python_scope_at(stop, thread, index):
+    """`index` among Python's frames alone; negative: no frame."""
     session.at(stop)
-    return Scope(frame_at(thread, index) if thread else None, index if thread else -1)
+    return Scope(frame_at(thread, index) if thread and index >= 0 else None, max(index, -1) if thread else -1)
+
+
+def _traced_count(stop):
+    from tapedeck._session.traced import traced_count
+    return traced_count(stop)
+
+
+def is_traced(stop, thread, index):
+    """Whether the frame is one of a traced function whose graph runs."""
+    return bool(thread) and index < _traced_count(stop)
 
 
 class Place:
@@ -247,11 +263,23 @@ class Place:
         return self.scope.store(self.name, value)
 
 
+def _traced_place(place):
+    """moments.PastPlace where the place is in a traced function; else None."""
+    stop, thread, index, kind = place[:4]
+    if kind == "result" or not is_traced(stop, thread, index):
+        return None
+    from tapedeck._session.moments import PastPlace
+    return PastPlace(*place, 0)
+
+
 def page(place, first, count):
-    return Place(*place).page(first, count)
+    return (_traced_place(place) or Place(*place)).page(first, count)
 
 
 def value_at(place):
     """(the value, its text)."""
+    traced = _traced_place(place)
+    if traced is not None:
+        return traced.value()
     there = Place(*place)
     return there.value(), there.text()

@@ -175,18 +175,28 @@ def note_cell(cell):
 def frames(stop, after, thread, first, count, moment):
     """(the thread's name, how many frames, their rows, the record of the stop that they are of or 0, whether that stop was
     after it, the cell that began then or "", the function that the moment's record ran in and no stop was made in or "")."""
+    from tapedeck._session.traced import frame_rows
+    traced = frame_rows(stop if thread else 0, moment)
     if not moment:
         if thread and first == 0:
             note_stop(stop, after, thread)
-        return (*session_frames.frames(thread, first, count), 0, False, "", "")
+        return (*_behind(traced, session_frames.frames, thread, first, count), 0, False, "", "")
     note = notes.nearest(moment)
     if note is None:
-        live = session_frames.frames(thread, first, count) if thread else ("", 0, [])
+        live = _behind(traced, session_frames.frames if thread else lambda *_: ("", 0, []), thread, first, count)
         return (*live, 0, False, "", "")
     count = min(count, session_frames.MOST_ROWS)
-    function = function_of(moment)[0] if note.cell is not None else ""
-    return (note.thread, len(note.rows), note.rows[first:first + count], note.stop, note.after,
+    function = function_of(moment)[0] if note.cell is not None and not traced else ""
+    rows = [*traced, *note.rows]
+    return (note.thread, len(rows), rows[first:first + count], note.stop, note.after,
             note.cell or ("" if note.cell is None else " "), function)
+
+
+def _behind(traced, frames_of, thread, first, count):
+    """Python's frames come behind those of traced functions, which no Python runs."""
+    shown = traced[first:first + min(count, session_frames.MOST_ROWS)]
+    name, total, rows = frames_of(thread, max(0, first - len(traced)), count - len(shown))
+    return name, len(traced) + total, [*shown, *rows]
 
 
 class Found:
@@ -208,7 +218,7 @@ class Past:
         self.moment = moment
         self.note = notes.nearest(moment)
         if self.note is None:
-            scope = session_frames.scope_at(stop, thread, frame)
+            scope = session_frames.python_scope_at(stop, thread, frame)
             self.live_locals, self.live_globals = scope.locals, scope.globals
             self.locals, self.globals = None, {}
             return
@@ -305,9 +315,13 @@ class Past:
             row["problem"] = "only its type and shape are known" if found.entry.shape is not None \
                 else "only its type is known"
         else:
-            row = describe(name, found.value, position)
+            row = self.describe_found(name, found, position)
         row.pop("edit", None)
         return row
+
+    def describe_found(self, name, found, position):
+        """The row of a value that is there."""
+        return describe(name, found.get(), position)
 
     def _tensor_row(self, name, found, position, until):
         row = noted_row(name, found.entry, position)
@@ -333,11 +347,18 @@ def noted_row(name, entry, position):
     return row
 
 
+def past_at(stop, thread, frame, moment):
+    """The names of a frame: of Python's or of a traced function's. `moment` 0: now, in one of the latter."""
+    from tapedeck._session.traced import past_in_graph, traced_count
+    found = past_in_graph(stop, thread, frame, moment)
+    return found if found is not None else Past(stop, thread, frame - traced_count(stop, moment), moment)
+
+
 class PastPlace:
     """As frames.Place, at a moment."""
 
     def __init__(self, stop, thread, frame, kind, name, path, moment):
-        self.past = Past(stop, thread, frame, moment)
+        self.past = past_at(stop, thread, frame, moment)
         self.kind, self.name, self.path = kind, name, path
 
     def _found(self):

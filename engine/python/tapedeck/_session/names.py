@@ -7,6 +7,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._session.frames import frames_of, Place
+from tapedeck._session.traced import traced_count
 from tapedeck._session.values import guarded, is_a, Items
 
 MOST_SECONDS = 2.0
@@ -104,7 +105,8 @@ def find_names(stop, thread, tensors, tapes):
     """([(tensor, tape, path, the name that it begins with, how many items that has)], whether all was looked through)."""
     walk = _Walk(tensors, tapes)
     if thread:
-        for index in range(len(frames_of(thread))):
+        skipped = traced_count(stop)
+        for index in range(skipped, skipped + len(frames_of(thread))):
             for name, value in Place(stop, thread, index, "locals", "", ())._variables():
                 walk.start(name, value)
     for name, value in Place(stop, thread, 0, "globals", "", ())._variables():
