@@ -7,6 +7,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import array, integer
 from tapedeck._core.composites import index_dtype as require_index_dtype, op, tensor
+from tapedeck._core.host_ops import Known, needs_extents, needs_values
 from tapedeck._core.public import public
 from tapedeck._functions import control
 
@@ -86,7 +87,12 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
     return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, integer(nbins, "nbins"))
 
 
+def _different(x, index_dtype, **_):
+    return ListDiff(Known(tensor(x).dtype, [None]), Known(index_dtype, [None]))
+
+
 @public("setdiff1d", in_errors=True)
+@needs_values("x", "y", known=_different)
 def setdiff1d(x, y, index_dtype="int32", name=None):
     """The elements of x that y does not hold, in their order, and their places in x.
 
@@ -124,6 +130,7 @@ def polyval(coeffs, x, name=None):
 
 
 @public("parallel_stack", in_errors=True)
+@needs_extents
 def parallel_stack(values, name="parallel_stack"):
     """tf.stack along a new first axis."""
     return op("stack")(values, axis=0)

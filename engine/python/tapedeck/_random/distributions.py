@@ -7,6 +7,8 @@ from tapedeck._array.shaping import broadcast_static_shape as _broadcast_static_
 from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import integer, integers
 from tapedeck._core.composites import limits as _limits, op as _op
+from tapedeck._core.extents import extents
+from tapedeck._core.host_ops import Known, known_extents, needs_values
 from tapedeck._core.public import public
 
 
@@ -99,7 +101,14 @@ def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
     return _op("cast")(_op("less")(uniform, p), dtype)
 
 
+def known_crop(value, size, **_):
+    """What is known of a part of a tensor where only a run knows its place or size."""
+    value = _engine.convert_to_tensor(value)
+    return Known(value.dtype, known_extents(size) or (None if value.shape.rank is None else [None] * value.shape.rank))
+
+
 @public("random.random_crop", "random_crop", "image.random_crop", in_errors=True)
+@needs_values("size", known=known_crop)
 def random_crop(value, size, seed=None, name=None):
     """A part of a tensor, cut out at a place that is drawn uniformly.
 
@@ -108,14 +117,17 @@ def random_crop(value, size, seed=None, name=None):
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """
     value = _engine.convert_to_tensor(value)
-    extents = integers(size, "size")
-    if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
-        raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
+    parts = integers(size, "size")
+    if len(parts) != value.ndim or any(part < 0 or own is not None and part > own for part, own in zip(parts, value.shape)):
+        raise _engine.InvalidArgumentError(f"random_crop: size {parts} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")
     with context.device("/cpu:0"):
-        drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
-    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
-    return _op("slice")(value, begin, extents)
+        drawn = _op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed)
+    if _engine.is_tracing():
+        begin = [drawn[axis] % _op("cast")(own - part + 1, dtypes.int64) for axis, (own, part) in enumerate(zip(extents(value), parts))]
+    else:
+        begin = [int(number) % (own - part + 1) for number, own, part in zip(np.asarray(drawn), value.shape, parts)]
+    return _op("slice")(value, begin, parts)
 
 
 @public("random.multinomial", "multinomial", in_errors=True)
