@@ -34,25 +34,25 @@ Key key_of(const Node& node) {
           node.device ? to_string(*node.device) : std::string()};
 }
 
-constexpr std::size_t most_bytes = std::size_t{4} << 10;  // of a constant that is compared
+constexpr std::size_t most_compared = std::size_t{4} << 10;  // of a constant that is compared
 
 /// Whether a constant with the same bytes can take its place: no tape outside may watch it, and its memory
 /// keeps nothing else alive (`carrier_of`).
 bool is_interchangeable(const Graph& graph, const Node& node) {
   const Tensor& constant = node.constant;
-  return constant.on_cpu() && constant.dtype() != DType::string && constant.bytes() <= most_bytes &&
+  return constant.on_cpu() && constant.dtype() != DType::string && constant.bytes() <= most_compared &&
          !(constant.dtype() == DType::int64 && constant.rank() == 0) &&
          constant.id() > graph.watched_up_to;
 }
 
-std::string bytes_of(const Tensor& tensor) {
+std::string content_of(const Tensor& tensor) {
   const Tensor whole = tensor.make_contiguous();
   return {reinterpret_cast<const char*>(whole.raw()), whole.bytes()};
 }
 
 /// Constants with equal keys are equal, bit for bit.
 Key key_of_constant(const Node& node) {
-  return {-1, to_string(spec_of(node.constant)) + bytes_of(node.constant), {}, std::string()};
+  return {-1, to_string(spec_of(node.constant)) + content_of(node.constant), {}, std::string()};
 }
 
 }  // namespace

@@ -91,9 +91,12 @@ def _reduced(function, losses, weights, reduction):
     if _is_one(weights):
         if reduction == Reduction.NONE:
             return losses
-        if reduction != Reduction.SUM and 0 not in losses.shape:
+        if reduction == Reduction.SUM or 0 in losses.shape:
+            return _op("reduce_sum")(losses)
+        if losses.shape.is_fully_defined():
             return _op("reduce_mean")(losses)
-        return _op("reduce_sum")(losses)
+        is_empty = _op("equal")(_op("size")(losses), 0)
+        return _op("where")(is_empty, _in_dtype(0, losses.dtype), _op("reduce_mean")(losses))
     weights = _weights(function, weights, losses)
     weighted = losses * weights
     if reduction == Reduction.NONE:

@@ -8,7 +8,7 @@ from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import integer, integers
 from tapedeck._core.composites import limits as _limits, op as _op
 from tapedeck._core.extents import extents
-from tapedeck._core.host_ops import Known, known_extents, needs_values
+from tapedeck._core.host_ops import Known, known_extents, needs_extents, needs_values
 from tapedeck._core.public import public
 
 
@@ -39,6 +39,12 @@ def _between(draw, shape, first, second, dtype, seed, with_range):
     return standard * (second - first if with_range else second) + first
 
 
+@needs_values("minval", "maxval", known=lambda shape, dtype, **_: Known(dtype, known_extents(shape)))
+def _uniform_integers(shape, minval, maxval, dtype, seed):
+    limits = integer(minval, "minval"), None if maxval is None else integer(maxval, "maxval")
+    return _op("random_uniform")(shape, *limits, dtype, seed)
+
+
 @public("random.uniform", "random_uniform", in_errors=True, row="random_uniform")
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers, uniform on [minval, maxval). The limits may, of a floating dtype, be tensors that broadcast to shape, with
@@ -47,8 +53,7 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
     if dtype.is_integer:
-        limits = integer(minval, "minval"), None if maxval is None else integer(maxval, "maxval")
-        return _op("random_uniform")(shape, *limits, dtype, seed)
+        return _uniform_integers(shape, minval, maxval, dtype, seed)
     return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
 
 
@@ -78,6 +83,7 @@ def _with_rate(draws, beta):
 
 
 @public("random.gamma", "random_gamma", in_errors=True)
+@needs_extents
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers of the gamma distribution with shape parameter alpha and rate beta (None: 1).
 
