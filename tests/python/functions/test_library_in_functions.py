@@ -1,14 +1,16 @@
 """What the package has runs in graphs, and gives eager code's bits there: with the shapes of a call's tensors, and with extents that are
 not known while a function is traced."""
+import inspect
 import os
 import unittest
 
 import numpy as np
 
 import tapedeck as tf
-from calls_in_functions import outcome
+from calls_in_functions import both_ways, outcome, reals
 from campaign import Campaign
 from graph_mode import GraphCase
+from layer_references import CASES
 
 _CALLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "function_calls.txt")
 with open(_CALLS, encoding="utf-8") as _file:
@@ -19,7 +21,7 @@ with open(_CALLS, encoding="utf-8") as _file:
 OTHERWISE = {
     "experimental.dlpack.from_dlpack(reals([3, 4]))": ("called runs eagerly", "called runs eagerly", "other packages read the memory"),
     "unstack(reals([5, 3, 2]))": ("same", "InvalidArgumentError: unstack: has", "how many tensors there are must be known"),
-    "image.resize_images(integers([2, 2, 1], 9, 'uint8'), [2, 2])": (
+    "image.resize_images(tf.cast(reals([2, 2, 1]), 'uint8'), [2, 2])": (
         "same", "gives", "TensorFlow 1 leaves images alone whose extents are known to be the wanted ones; others become float32"),
     "layers.dense(reals([2, 4]), 3)": (
         "InvalidArgumentError: tf.function only supports singleton", "called runs eagerly", "each call makes variables; their shapes must be known"),
@@ -47,6 +49,49 @@ class Library(GraphCase):
 
     def test_the_calls_are_of_most_functions(self):
         self.assertGreater(len({text.partition("(")[0] for text in CALLS}), 400)
+
+
+# Layers that are called beside those of layer_references, and their inputs' shapes.
+_IMAGES = [(2, 8, 9, 3)]
+OTHER_LAYERS = [
+    ("RandomRotation", (.2,), _IMAGES), ("RandomZoom", (.2,), _IMAGES), ("RandomTranslation", (.2, .1), _IMAGES), ("RandomFlip", (), _IMAGES),
+    ("RandomContrast", (.2,), _IMAGES), ("RandomBrightness", (.2,), _IMAGES), ("RandomCrop", (4, 5), _IMAGES), ("Resizing", (4, 5), _IMAGES),
+    ("CenterCrop", (4, 5), _IMAGES), ("SpatialDropout2D", (.5,), _IMAGES), ("GaussianNoise", (.5,), _IMAGES),
+    ("GaussianDropout", (.5,), _IMAGES), ("AlphaDropout", (.5,), _IMAGES), ("Dropout", (.5,), _IMAGES), ("LSTM", (3,), [(2, 4, 3)]),
+    ("GRU", (3,), [(2, 4, 3)]), ("SimpleRNN", (3,), [(2, 4, 3)]), ("Attention", (), [(2, 4, 3), (2, 5, 3)])]
+
+
+class Layers(GraphCase):
+    def check(self, name, layer, inputs, training):
+        keywords = {} if training is None else {"training": training}
+
+        def called(*tensors):
+            return layer(list(tensors) if len(tensors) > 1 else tensors[0], **keywords)
+
+        called(*inputs)  # makes the variables
+        for kind, shapes in (("known", [each.shape for each in inputs]), ("batch", [[None, *each.shape[1:]] for each in inputs])):
+            with self.subTest(layer=name, extents=kind):
+                self.assertEqual(both_ways(called, inputs, shapes), "same")
+
+    def test_those_with_references(self):
+        for case in CASES:
+            inputs = [tf.constant(np.random.default_rng(1).integers(0, case.ints, shape)) if case.ints else reals(shape)
+                      for shape in case.shapes]
+            self.check(case.layer, getattr(tf.keras.layers, case.layer)(**case.arguments), inputs, case.training)
+
+    def test_others_in_training(self):
+        for name, arguments, shapes in OTHER_LAYERS:
+            layer = getattr(tf.keras.layers, name)(*arguments)
+            takes = "training" in inspect.signature(layer.call).parameters
+            self.check(name, layer, list(map(reals, shapes)), True if takes else None)
+
+    def test_images_whose_extents_are_not_known(self):
+        for name, arguments, shapes in OTHER_LAYERS:
+            if shapes is _IMAGES:
+                layer, images = getattr(tf.keras.layers, name)(*arguments), reals(shapes[0])
+                takes = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
+                with self.subTest(layer=name):
+                    self.assertEqual(both_ways(lambda x: layer(x, **takes), [images], [[None, None, None, 3]]), "same")  # noqa: B023
 
 
 class WhatIsKnown(GraphCase):

@@ -73,13 +73,11 @@ def _bits(values):
 
 
 def outcome(text, is_open):
-    """"same" where a function of the call's tensors gives the bits of the eager call; else what happened. is_open: whether the extents
-    of its tensors are not known while it is traced."""
+    """both_ways of a call's text. is_open: whether the extents of its tensors are not known while it is traced."""
     function, (args, kwargs) = function_of(text), arguments_of(text)
     structure = [list(args), dict(kwargs)]
     leaves = nest.flatten(structure)
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, _engine.Tensor)]
-    tensors = [leaves[place] for place in places]
 
     def called(*given):
         new = list(leaves)
@@ -88,10 +86,17 @@ def outcome(text, is_open):
         positional, named = nest.pack_sequence_as(structure, new)
         return function(*positional, **named)
 
+    tensors = [leaves[place] for place in places]
+    return both_ways(called, tensors, [[None] * tensor.ndim if is_open else tensor.shape for tensor in tensors])
+
+
+def both_ways(called, tensors, shapes):
+    """"same" where a function of tensors of these shapes, in which extents may be None, gives the bits of the eager call; else what
+    happened."""
     tf.random.set_seed(7)
     wanted = _bits(called(*tensors))
-    assert wanted, f"{text} returns no tensor"
-    signature = [tf.TensorSpec([None] * tensor.ndim if is_open else tensor.shape, tensor.dtype) for tensor in tensors]
+    assert wanted, "it returns no tensor"
+    signature = [tf.TensorSpec(shape, tensor.dtype) for tensor, shape in zip(tensors, shapes)]
     warnings, logger = _Warnings(), get_logger()
     others = logger.handlers[:]
     logger.handlers[:] = [warnings]
