@@ -235,13 +235,13 @@ class Search {
 
   /// Unknown extents that have nothing to do with each other are equal in each world. So a difference of two
   /// is 0 in all of them, a quotient or a window 1, and what is added to that any number. Where results have
-  /// such extents, each unknown is changed alone.
+  /// such extents, each unknown is changed alone; not where numbers of attributes follow from extents.
   void doubt_cancellations() {
     const auto is_doubtful = [&](std::size_t result, int axis) {
       return std::ranges::all_of(answers_, [&](const auto& answer) {
         const Shape& shape = answer->results[result].spec.shape;
         return axis < shape.rank() && shape[axis] == answers_[0]->results[result].spec.shape[axis] &&
-               (shape[axis] <= 1 || !is_given(shape[axis]));
+               (shape[axis] <= 1 || (call_.numbers.empty() && !is_given(shape[axis])));
       });
     };
     std::vector<std::pair<std::size_t, int>> doubtful;

@@ -105,7 +105,7 @@ def jax_adam(loss_of, parameters):
         return loss, (parameters, first, second, count)
 
     zeros = jax.tree.map(jnp.zeros_like, parameters)
-    state = [(parameters, zeros, zeros, jnp.zeros([]))]
+    state = [(parameters, zeros, jax.tree.map(jnp.zeros_like, parameters), jnp.zeros([]))]
     jitted = jax.jit(step, donate_argnums=0)
 
     def run():
