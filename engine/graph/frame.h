@@ -1,6 +1,7 @@
 // What a graph's runs need to know of its nodes, and where a run keeps its values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -54,17 +55,25 @@ class Frame {
 /// A node's inputs: handles on the frame's tensors without reference counts, which must stay there meanwhile.
 class BorrowedInputs {
  public:
-  BorrowedInputs(const Frame& frame, std::span<const std::uint32_t> numbers) {
-    for (const std::uint32_t slot : numbers) tensors_.push_back(Tensor::adopt(frame[slot].body()));
+  BorrowedInputs(const Frame& frame, std::span<const std::uint32_t> numbers) : count_(numbers.size()) {
+    if (count_ > few_.size()) [[unlikely]]
+      many_.resize(count_);
+    Tensor* tensors = count_ > few_.size() ? many_.data() : few_.data();
+    for (std::size_t i = 0; i < count_; ++i) tensors[i] = Tensor::adopt(frame[numbers[i]].body());
   }
   ~BorrowedInputs() {
-    for (Tensor& tensor : tensors_) tensor.detach();
+    for (Tensor& tensor : few_) tensor.detach();
+    for (Tensor& tensor : many_) tensor.detach();
   }
   BorrowedInputs(const BorrowedInputs&) = delete;
-  operator std::span<const Tensor>() const { return tensors_; }
+  operator std::span<const Tensor>() const {
+    return {count_ > few_.size() ? many_.data() : few_.data(), count_};
+  }
 
  private:
-  Tensors tensors_;
+  std::array<Tensor, 4> few_;  // nearly all nodes have no more
+  std::vector<Tensor> many_;
+  std::size_t count_;
 };
 
 }  // namespace tapedeck::graph

@@ -173,6 +173,7 @@ std::string Graph::text() const {
 }
 
 bool has_effect(const Node& node) {
+  static const OpDef* const check_numerics = Registry::instance().find("check_numerics");  // it raises
   switch (node.kind) {
     case NodeKind::constant:
     case NodeKind::read:
@@ -180,7 +181,7 @@ bool has_effect(const Node& node) {
     case NodeKind::absent:
       return false;
     case NodeKind::op:
-      return node.draws && node.draw_of == -1;
+      return (node.draws && node.draw_of == -1) || node.op == check_numerics;
     case NodeKind::branch:
     case NodeKind::unwind:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {

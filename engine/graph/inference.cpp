@@ -1,6 +1,7 @@
 #include "engine/graph/inference.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "engine/graph/results_of_values.h"
@@ -222,15 +223,25 @@ class Search {
     return inferred;
   }
 
+  bool is_given(std::int64_t number) const {
+    for (const Tensor& input : call_.inputs)
+      for (int axis = 0; axis < input.rank(); ++axis)
+        if (!unknown_of(input).has(axis) && input.dim(axis) == number) return true;
+    return std::ranges::any_of(attributes_, [&](const Attribute& attribute) {
+      const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute);
+      return list && std::ranges::find(*list, number) != list->end();
+    });
+  }
+
   /// Unknown extents that have nothing to do with each other are equal in each world. So a difference of two
-  /// is 0 in all of them, a quotient or a window 1. Where results have such extents, each unknown is changed
-  /// alone.
+  /// is 0 in all of them, a quotient or a window 1, and what is added to that any number. Where results have
+  /// such extents, each unknown is changed alone; not where numbers of attributes follow from extents.
   void doubt_cancellations() {
     const auto is_doubtful = [&](std::size_t result, int axis) {
       return std::ranges::all_of(answers_, [&](const auto& answer) {
         const Shape& shape = answer->results[result].spec.shape;
         return axis < shape.rank() && shape[axis] == answers_[0]->results[result].spec.shape[axis] &&
-               shape[axis] <= 1;
+               (shape[axis] <= 1 || (call_.numbers.empty() && !is_given(shape[axis])));
       });
     };
     std::vector<std::pair<std::size_t, int>> doubtful;
@@ -315,6 +326,16 @@ std::int64_t number_in_world(std::size_t world) {
   return assumed_numbers[world];
 }
 
+namespace {
+
+/// An unknown extent of so many of one tensor, which must not have more elements than can be counted.
+std::int64_t extent_of_many(int unknown, std::size_t world) {
+  constexpr std::array<std::int64_t, world_count> smaller{12, 24, 1}, smallest{2, 3, 1};
+  return unknown <= 6 ? extents[world] : unknown <= 13 ? smaller[world] : smallest[world];
+}
+
+}  // namespace
+
 Worlds new_worlds(const Shape& shape, UnknownShape unknown) {
   Worlds worlds;
   for (std::size_t world = 0; world < world_count; ++world) {
@@ -323,8 +344,9 @@ Worlds new_worlds(const Shape& shape, UnknownShape unknown) {
       continue;
     }
     Shape known = shape;
+    const std::int64_t extent = extent_of_many(std::popcount(unknown.axes), world);
     for (int axis = 0; axis < known.rank(); ++axis)
-      if (unknown.has(axis)) known[axis] = extents[world];
+      if (unknown.has(axis)) known[axis] = extent;
     worlds[world] = known;
   }
   return worlds;

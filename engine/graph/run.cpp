@@ -19,6 +19,7 @@
 #include "engine/record/trace/source_location.h"
 #include "engine/tensor/error.h"
 #include "engine/tensor/interrupt.h"
+#include "engine/tensor/reuse.h"
 
 namespace tapedeck::graph {
 namespace {
@@ -118,6 +119,7 @@ struct Executable::Run {
   }
 
   Frame values;
+  ReusableTensor unread;  ///< the last of the values that nothing reads any more
   const bool one_call;
   std::vector<std::unique_ptr<Tape>> tapes;
   Draws draws;
@@ -136,10 +138,12 @@ namespace {
 
 /// `careful`: what is unknown of shapes asks for the checks.
 Tensors run_op_node(const Node& node, std::span<const Tensor> inputs, const Attributes& attributes,
-                    bool needs_run_op, bool careful) {
+                    bool needs_run_op, bool careful, ReusableTensor& unread) {
   if (!needs_run_op && careful) return run_op(*node.op, inputs, attributes);
-  if (!needs_run_op)
+  if (!needs_run_op) {
+    const ReusableTensor::Offer offer(unread);
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
+  }
   const LocationScope location(node.location);
   set_last_place(reinterpret_cast<std::uintptr_t>(&node));  // where a pass of its line may begin again
   const WholeScope scope(node.scope);
@@ -429,8 +433,8 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
       if (node.draws || !node.late.empty())
         return run_op_node(node, inputs.first(operand_count(node)),
                            run.draws.drawn(node, static_cast<std::int32_t>(number), inputs),
-                           run.needs_run_op(), careful_[number]);
-      return run_op_node(node, inputs, node.attributes, run.needs_run_op(), careful_[number]);
+                           run.needs_run_op(), careful_[number], run.unread);
+      return run_op_node(node, inputs, node.attributes, run.needs_run_op(), careful_[number], run.unread);
     case NodeKind::branch:
     case NodeKind::loop:
     case NodeKind::unwind: {
@@ -498,7 +502,7 @@ void Executable::run_step(std::size_t number, Run& run) const {
     if (failed_location == 0) failed_location = graph_.nodes[number].location;  // of the innermost graph
     throw;
   }
-  for (const std::uint32_t slot : layout_.unread_behind(step)) run.values[slot] = {};
+  for (const std::uint32_t slot : layout_.unread_behind(step)) run.unread.keep(run.values[slot]);
 }
 
 void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {

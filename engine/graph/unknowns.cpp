@@ -23,8 +23,13 @@ std::vector<std::int64_t> near_numbers(const OpenCall& call, bool of_attribute) 
   for (std::size_t i = 0; i < call.attributes.size(); ++i) {
     const Attribute& attribute = call.attributes[i];
     if (const auto* number = std::get_if<std::int64_t>(&attribute)) add(*number);
-    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute))
-      for (const std::int64_t number : *list) add(number);
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute);
+    if (!list) continue;
+    std::int64_t product = 1;  // as many elements as a shape has, and as many axes
+    for (const std::int64_t number : *list) product *= number > 0 && product < (1 << 30) ? number : 1;
+    add(product);
+    for (const std::int64_t number : *list) add(number);
+    add(static_cast<std::int64_t>(list->size()));
   }
   for (const std::int64_t number : {1, 2, 3}) add(number);
   for (const std::int64_t number : extents)

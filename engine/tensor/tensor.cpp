@@ -9,6 +9,7 @@
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/reuse.h"
 #include "engine/tensor/strided_copy.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/symbolic_error.h"
@@ -20,6 +21,8 @@ namespace {
 __extension__ using WideInt = __int128;  // sums of products of int64 can't overflow it
 
 constinit std::atomic<std::uint64_t> last_id{0};
+/// Of this thread's ReusableTensor::Offer; nullptr: none, or it was taken.
+[[gnu::tls_model("initial-exec")]] constinit thread_local TensorBody* offered = nullptr;
 
 TensorBody* make_body(StoragePointer storage, DType dtype, const Shape& shape, std::int64_t count) {
   auto* body = new (detail::allocate_block(sizeof(TensorBody))) TensorBody;
@@ -105,6 +108,11 @@ std::uint64_t detail::newest_tensor_id() {
 }
 
 Tensor Tensor::allocate(DType dtype, const Shape& shape, Device device) {
+  if (offered && offered->dtype == dtype && device.kind == DeviceKind::cpu && offered->shape == shape) {
+    TensorBody* body = std::exchange(offered, nullptr);
+    body->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
+    return adopt(body);
+  }
   check_extents(shape);
   const std::int64_t count = element_count(shape);
   if (count == 0) [[unlikely]]
@@ -114,6 +122,28 @@ Tensor Tensor::allocate(DType dtype, const Shape& shape, Device device) {
     std::memset(body->storage->data(), 0, body->storage->size());  // empty strings
   body->strides = contiguous_strides(shape);
   return adopt(body);
+}
+
+void ReusableTensor::keep(Tensor& tensor) {
+  constexpr std::size_t small = std::size_t{64} << 10;  // bytes; more is better off in the pool
+  const Tensor dropped = std::exchange(kept_, std::exchange(tensor, {}));
+  if (!kept_) return;
+  const TensorBody& body = *kept_.body();
+  const Storage* storage = body.storage.get();
+  const bool is_free = storage && kept_.references() == 1 && !body.observer && kept_.on_cpu() &&
+                       storage->references() == 1 && storage->mark() == 0 && !storage->borrowed() &&
+                       storage->kept() == nullptr;
+  const bool is_whole = kept_.contiguous() && kept_.bytes() <= small && storage &&
+                        storage->size() == kept_.bytes() && kept_.dtype() != DType::string;
+  if (!is_free || !is_whole) kept_ = {};
+}
+
+ReusableTensor::Offer::Offer(ReusableTensor& of) : of_(of) {
+  if (of.kept_) offered = of.kept_.detach();
+}
+
+ReusableTensor::Offer::~Offer() {
+  if (offered) of_.kept_ = Tensor::adopt(std::exchange(offered, nullptr));
 }
 
 Tensor Tensor::without_values() const {

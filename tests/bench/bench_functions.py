@@ -1,21 +1,29 @@
-"""tf.function beside the same code run eagerly. One JSON line per case: nanoseconds of calls, or milliseconds of steps, the median of
-rounds in which both take turns, so that a slower moment of the machine meets both; "ratio" is graph to eager, below 1 is quicker.
+"""tf.function beside the same code run eagerly, and beside PyTorch and JAX. One JSON line per case: nanoseconds of calls, or milliseconds
+of steps, the median of rounds in which all take turns, so that a slower moment of the machine meets all; "ratio" is graph to eager, below 1
+is quicker. "load" is how many programs wanted the machine at the end of the case.
 
-    python3 bench_functions.py [--threads 2] [--rounds 9] [PATTERN…]
+    python3 bench_functions.py [--threads 2] [--rounds 9] [--peer PYTHON] [--kernels BENCH_KERNELS] [PATTERN…]
 
+--peer: an interpreter that has torch, jax and NumPy; else TAPEDECK_PEER; without it tapedeck runs alone. torch: eager; torch_compile:
+torch.compile, where it compiles within a minute; jax_jit. --kernels: the program bench_kernels; else the built one beside the module.
 PATTERN: cases whose names have one of these in them; else all. `call_empty` is what a call of a function costs that does nothing.
-`small_op` is what one more op of ten numbers costs inside a function (bench_engine's add_10 is the same op called from C++, with its
-checks). `trace_resnet50` is seconds of tracing ResNet-50 with its gradient; `branches_*` are two chains of products that do not
-depend on each other. The steps are those of bench_training.py; in `*_gradient` the tape is outside of the function."""
+`small_op` is what one more op of ten numbers costs inside a function; the peers' compilers make one kernel of all. `kernel_*` is the same
+from C++, next to the kernel alone. `trace_resnet50` is seconds of tracing ResNet-50 with its gradient, jax_trace the same without
+compiling; `branches_*` are two chains of products that do not depend on each other. The steps are those of bench_training.py; in
+`*_gradient` the tape is outside of the function."""
 import argparse
 import json
+import os
 import statistics
+import subprocess
+import sys
 import time
 
 import numpy as np
 
 import bench_training
 import tapedeck as tf
+from peer_cases import environment_of
 
 CALLS = 2000
 OPS = 200
@@ -25,11 +33,81 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--peer", default=os.environ.get("TAPEDECK_PEER"))
+    parser.add_argument("--kernels", default=built_kernels())
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     return parser.parse_args()
 
 
+def built_kernels():
+    """The program in the build folder whose module this Python finds."""
+    for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        program = os.path.join(folder, "..", "tests", "bench", "bench_kernels")
+        if folder and os.access(program, os.X_OK):
+            return program
+    return None
+
+
+class Peer:
+    """A process that runs cases in another framework (function_peers.py)."""
+
+    def __init__(self, python, framework, threads):
+        environment = {**environment_of("torch"), "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "JAX_PLATFORMS": "cpu"}
+        here = os.path.dirname(os.path.abspath(__file__))
+        self._process = subprocess.Popen([python, os.path.join(here, "function_peers.py"), framework, str(threads)], text=True,
+                                         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._answer()
+
+    def calls(self, case):
+        """(calls of the case's variants by name, why others cannot be)."""
+        found = self._asked(f"prepare {case}")
+        return {name: PeerCall(self, name) for name, why in found.items() if why is None}, {
+            name: why for name, why in found.items() if why is not None}
+
+    def seconds(self, name, repeat):
+        return self._asked(f"run {name} {repeat}")
+
+    def _asked(self, line):
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self):
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self._process.args} ended early")
+        return json.loads(line)
+
+
+class PeerCall:
+    """One call of a variant."""
+
+    def __init__(self, peer, name):
+        self.peer, self.name = peer, name
+
+    def __call__(self):
+        self.peer.seconds(self.name, 1)
+
+    def seconds(self, repeat):
+        return self.peer.seconds(self.name, repeat) / repeat
+
+
+peers = []
+
+
+def beside(case):
+    """The peers' calls, and why others cannot be."""
+    calls, reasons = {}, {}
+    for peer in peers:
+        found, others = peer.calls(case)
+        calls.update(found)
+        reasons.update(others)
+    return calls, reasons
+
+
 def seconds(call, repeat):
+    if isinstance(call, PeerCall):
+        return call.seconds(repeat)
     start = time.perf_counter()
     for _ in range(repeat):
         call()
@@ -54,6 +132,7 @@ def report(case, unit, scale, medians, **others):
     line.update({name: round(value * scale, 3) for name, value in medians.items()})
     if "eager" in medians and "graph" in medians:
         line["ratio"] = round(medians["graph"] / medians["eager"], 3)
+    line["load"] = round(os.getloadavg()[0], 1)
     print(json.dumps(line | others), flush=True)
 
 
@@ -70,7 +149,9 @@ def call_empty(rounds):
     def with_tensor():
         same(x)
 
-    report("call_empty", "ns", 1e9, in_turns({"python": of_python, "graph": nothing, "graph_of_a_tensor": with_tensor}, rounds))
+    others, reasons = beside("call_empty")
+    report("call_empty", "ns", 1e9, in_turns({"python": of_python, "graph": nothing, "graph_of_a_tensor": with_tensor, **others}, rounds),
+           **reasons)
 
 
 def small_op(rounds):
@@ -86,7 +167,23 @@ def small_op(rounds):
     short, long = tf.function(chain(1)), tf.function(chain(1 + OPS))
     eager = chain(OPS)
     times = in_turns({"short": lambda: short(x), "long": lambda: long(x), "eager": lambda: eager(x)}, rounds)
-    report("small_op", "ns", 1e9, {"graph": (times["long"] - times["short"]) / OPS, "eager": times["eager"] / OPS})
+    found, reasons = {"graph": (times["long"] - times["short"]) / OPS, "eager": times["eager"] / OPS}, {}
+    ends = []
+    for case in ("small_op_short", "small_op_long"):
+        others, reasons = beside(case)
+        ends.append(in_turns(others, rounds) if others else {})
+    found.update({name: (ends[1][name] - ends[0][name]) / OPS for name in ends[1]})
+    report("small_op", "ns", 1e9, found, **reasons)
+
+
+def kernels(rounds):
+    """From C++: an op of ten numbers next to its kernel alone."""
+    program = arguments().kernels
+    if program is None:
+        return print("bench_functions.py: no bench_kernels (ninja bench_kernels, --kernels)", file=sys.stderr)
+    lines = subprocess.run([program, str(max(rounds, 15))], capture_output=True, text=True, check=True).stdout.splitlines()
+    for line in map(json.loads, lines):
+        print(json.dumps({**line, "bench": "functions", "case": "kernel_" + line["case"]}), flush=True)
 
 
 def call_gradient(rounds):
@@ -118,7 +215,8 @@ def both_ways(step):
 
 def training(case):
     def run(rounds):
-        report(case + "_step", "ms", 1e3, in_turns(both_ways(bench_training.ours(case)), rounds, 0.1))
+        others, reasons = beside(case + "_step")
+        report(case + "_step", "ms", 1e3, in_turns(both_ways(bench_training.ours(case)) | others, rounds, 0.1), **reasons)
     return run
 
 
@@ -166,8 +264,9 @@ def autoencoder(rounds):
             loss = traced(data)
         return loss, tape.gradient(loss, w)
 
+    others, reasons = beside("autoencoder_10000_step")
     report("autoencoder_10000_step", "ms", 1e3,
-           in_turns(both_ways(step) | {"graph_tape_outside": step_outside}, rounds, 0.1))
+           in_turns(both_ways(step) | {"graph_tape_outside": step_outside} | others, rounds, 0.1), **reasons)
 
 
 def trace_resnet50(rounds):
@@ -178,7 +277,9 @@ def trace_resnet50(rounds):
         start = time.perf_counter()
         tf.function(step).get_concrete_function()
         times.append(time.perf_counter() - start)
-    report("trace_resnet50", "s", 1, {"trace": statistics.median(times)})
+    others, reasons = beside("trace_resnet50")
+    times = {"trace": statistics.median(times)} | (in_turns(others, max(1, rounds // 3)) if others else {})
+    report("trace_resnet50", "s", 1, times, **reasons)
 
 
 def branches(size, length):
@@ -198,7 +299,7 @@ def branches(size, length):
 
 
 CASES = {
-    "call_empty": call_empty, "small_op": small_op, "call_gradient": call_gradient, "mlp_step": training("mlp"),
+    "call_empty": call_empty, "small_op": small_op, "kernels": kernels, "call_gradient": call_gradient, "mlp_step": training("mlp"),
     "mlp_gradient": forward_in_function("mlp"), "autoencoder_10000_step": autoencoder, "lstm_step": training("lstm"),
     "lstm_gradient": forward_in_function("lstm"), "transformer_step": training("transformer"),
     "transformer_gradient": forward_in_function("transformer"), "branches_64": branches(64, 8), "branches_128": branches(128, 8),
@@ -210,6 +311,10 @@ def main():
     options = arguments()
     tf.config.set_num_threads(options.threads)
     tf.config.run_functions_eagerly(False)
+    if options.peer:
+        peers.extend(Peer(options.peer, framework, options.threads) for framework in ("torch", "jax"))
+    else:
+        print("bench_functions.py: no peers (--peer PYTHON or TAPEDECK_PEER): tapedeck alone", file=sys.stderr)
     for name, case in CASES.items():
         if not options.patterns or any(pattern in name for pattern in options.patterns):
             case(options.rounds)

@@ -35,6 +35,27 @@ Key key_of(const Node& node) {
           node.name == sum_name};
 }
 
+constexpr std::size_t most_compared = std::size_t{4} << 10;  // of a constant that is compared
+
+/// Whether a constant with the same bytes can take its place: no tape outside may watch it, and its memory
+/// keeps nothing else alive (`carrier_of`).
+bool is_interchangeable(const Graph& graph, const Node& node) {
+  const Tensor& constant = node.constant;
+  return constant.on_cpu() && constant.dtype() != DType::string && constant.bytes() <= most_compared &&
+         !(constant.dtype() == DType::int64 && constant.rank() == 0) &&
+         constant.id() > graph.watched_up_to;
+}
+
+std::string content_of(const Tensor& tensor) {
+  const Tensor whole = tensor.make_contiguous();
+  return {reinterpret_cast<const char*>(whole.raw()), whole.bytes()};
+}
+
+/// Constants with equal keys are equal, bit for bit.
+Key key_of_constant(const Node& node) {
+  return {-1, to_string(spec_of(node.constant)) + content_of(node.constant), {}, std::string()};
+}
+
 }  // namespace
 
 Passed merge_common(const Graph& graph) {
@@ -46,10 +67,11 @@ Passed merge_common(const Graph& graph) {
   Passed passed;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = graph.nodes[i];
-    if (node.kind != NodeKind::op || node.draws) continue;
+    const bool is_constant = node.kind == NodeKind::constant && is_interchangeable(graph, node);
+    if (!is_constant && (node.kind != NodeKind::op || node.draws)) continue;
     for (Value& input : node.inputs) input.node = into[static_cast<std::size_t>(input.node)];
     const auto number = static_cast<std::int32_t>(i);
-    const auto [first, is_new] = seen.emplace(key_of(node), number);
+    const auto [first, is_new] = seen.emplace(is_constant ? key_of_constant(node) : key_of(node), number);
     if (is_new) continue;
     into[i] = first->second;
     stays[i] = false;

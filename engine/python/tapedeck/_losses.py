@@ -7,6 +7,7 @@ losses and on each 1 or their extent. Errors: InvalidArgumentError (a ValueError
 from tapedeck import _engine
 from tapedeck._core.composites import op as _op, tensor as _tensor
 from tapedeck._core.extents import as_dtype_of, count as number_of_elements, extent, extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck.keras.losses.weighting import floating as _floating, in_dtype as _in_dtype
 
@@ -90,9 +91,12 @@ def _reduced(function, losses, weights, reduction):
     if _is_one(weights):
         if reduction == Reduction.NONE:
             return losses
-        if reduction != Reduction.SUM and 0 not in losses.shape:
+        if reduction == Reduction.SUM or 0 in losses.shape:
+            return _op("reduce_sum")(losses)
+        if losses.shape.is_fully_defined():
             return _op("reduce_mean")(losses)
-        return _op("reduce_sum")(losses)
+        is_empty = _op("equal")(_op("size")(losses), 0)
+        return _op("where")(is_empty, _in_dtype(0, losses.dtype), _op("reduce_mean")(losses))
     weights = _weights(function, weights, losses)
     weighted = losses * weights
     if reduction == Reduction.NONE:
@@ -179,6 +183,7 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
 
 
 @public("losses.mean_pairwise_squared_error")
+@needs_extents
 def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection="losses"):
     """The sum over the examples of the mean over all pairs i < j of their elements of (dᵢ − dⱼ)², d being predictions − labels.
 
@@ -250,6 +255,7 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
 
 
 @public("losses.sparse_softmax_cross_entropy")
+@needs_extents
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """tf.nn.sparse_softmax_cross_entropy_with_logits, weighed and reduced as compute_weighted_loss does.
 

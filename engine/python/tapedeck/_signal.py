@@ -7,6 +7,7 @@ from tapedeck._core import dtypes
 from tapedeck._core.arguments import flag, integer, integers, number, one_integer, one_of
 from tapedeck._core.composites import op, require_callable, require_memory, tensor
 from tapedeck._core.extents import extent, extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 
 
@@ -253,6 +254,7 @@ def _framed_when_run(signal, axis, length, step, pad_end, pad_value):
 
 
 @public("signal.overlap_and_add", in_errors=True)
+@needs_extents
 def overlap_and_add(signal, frame_step, name=None):
     """Adds pieces up where they overlap: what signal.frame took apart.
 
@@ -378,6 +380,7 @@ def _cosine_transform(function, input, kind, n, axis, norm):
 
 
 @public("signal.dct", in_errors=True)
+@needs_extents
 def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
     """The discrete cosine transform along the last axis, as a product with its matrix.
 
@@ -390,6 +393,7 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
 
 
 @public("signal.idct", in_errors=True)
+@needs_extents
 def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
     """The inverse of signal.dct of that type, but for a factor where norm is None: types 2 and 3 are each other's inverses.
 

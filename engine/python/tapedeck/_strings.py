@@ -4,6 +4,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import text
+from tapedeck._core.host_ops import Known, needs_values, shape_of
 from tapedeck._core.printing import tensor_text
 from tapedeck._core.public import public
 
@@ -22,6 +23,7 @@ def split(input=None, sep=None, maxsplit=-1, name=None, source=None):
 
 
 @public("strings.format")
+@needs_values("inputs", known=lambda **_: Known("string", []))
 def format(template, inputs, placeholder="{}", summarize=3, name=None):
     """A string scalar: the template with tensors, as tf.print writes them, in the places of its placeholders.
 
@@ -42,6 +44,10 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
     return _engine.constant(parts[0] + "".join(text + part for text, part in zip(texts, parts[1:])), None, None)
 
 
+def _of_its_shape(input, **_):
+    return Known("string", shape_of(input))
+
+
 def _in_case(op, change, texts, encoding):
     if encoding != "utf-8":
         return _engine.op_function(op)(texts, encoding)
@@ -52,6 +58,7 @@ def _in_case(op, change, texts, encoding):
 
 
 @public("strings.lower", row="string_lower")
+@needs_values("input", known=_of_its_shape)
 def lower(input, encoding="", name=None):
     """Converts upper-case letters to lower case. encoding may be "utf-8": the letters of Unicode; bytes that are not UTF-8 become
     U+FFFD then."""
@@ -59,6 +66,7 @@ def lower(input, encoding="", name=None):
 
 
 @public("strings.upper", row="string_upper")
+@needs_values("input", known=_of_its_shape)
 def upper(input, encoding="", name=None):
     """Converts lower-case letters to upper case. encoding may be "utf-8": the letters of Unicode, two for one where it is written so,
     as SS for ß; bytes that are not UTF-8 become U+FFFD then."""

@@ -91,7 +91,34 @@ class TestGraphPasses : public QObject {
           testing::called("fill", {Tensor::scalar(0.0)}, {{"dims", std::vector<std::int64_t>{1}}}),
           testing::called("fill", {Tensor::scalar(-0.0)}, {{"dims", std::vector<std::int64_t>{1}}})};
     }));
+    QCOMPARE(changes_text(passed), "merged %5 into %3\n");  // the constants of the subtractions
+  }
+
+  void equal_constants_become_one() {
+    const auto graph = [](std::uint64_t watched_up_to) {
+      Graph made = of([](Inputs x) {
+        const Tensor one = ops::add(ops::multiply(x[0], two(1, 2)), two(0, 3));
+        return Tensors{ops::add(ops::multiply(one, two(1, 2)), two(-0.0, 3))};
+      });
+      made.watched_up_to = watched_up_to;
+      return made;
+    };
+    const Passed passed = merge_common(graph(0));
+    QCOMPARE(changes_text(passed), "merged %5 into %1\n");  // 0.0 and -0.0 stay apart
+    QCOMPARE(Executable(passed.graph)(Tensors{two(5, 7)})[0].to_vector(), (std::vector{5.0, 37.0}));
+    // A tape outside may watch one of them.
+    QCOMPARE(changes_text(merge_common(graph(std::uint64_t{1} << 62))), "");
+  }
+
+  void a_check_that_nothing_reads_stays() {
+    const Graph graph = of([](Inputs x) {
+      (void)testing::called("check_numerics", {ops::exp(x[0])}, {{"message", std::string("too large")}});
+      return Tensors{x[0]};
+    });
+    const Passed passed = drop_dead(graph);
     QCOMPARE(changes_text(passed), "");
+    QCOMPARE(Executable(passed.graph)(Tensors{two(1, 2)})[0].to_vector(), (std::vector{1.0, 2.0}));
+    EXPECT_ERROR(InvalidArgumentError, Executable(passed.graph)(Tensors{two(1, 1000)}), "too large");
   }
 
   void random_numbers_are_neither_merged_nor_dropped() {

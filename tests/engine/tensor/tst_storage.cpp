@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/tensor/block_pool.h"
+#include "engine/tensor/reuse.h"
 #include "engine/tensor/tensor.h"
 #include "tests/engine/expect_error.h"
 #include "tests/test_program.h"
@@ -264,6 +265,49 @@ class TestStorage : public QObject {
     QCOMPARE(detail::readable_bytes(10 * MiB), "10 MiB");
     QCOMPARE(detail::readable_bytes(std::uint64_t{7} << 40), "7.0 TiB");
     QCOMPARE(detail::readable_bytes(1023 * MiB), "1.0 GiB");
+  }
+
+  void what_nothing_reads_becomes_the_next_tensor_like_it() {
+    ReusableTensor reusable;
+    Tensor unread = Tensor::allocate(DType::float32, {2, 3});
+    const std::byte* memory = unread.raw();
+    const std::uint64_t id = unread.id();
+    reusable.keep(unread);
+    QVERIFY(!unread);
+    {
+      const ReusableTensor::Offer offer(reusable);
+      QVERIFY(Tensor::allocate(DType::float32, {6}).raw() != memory);
+      QVERIFY(Tensor::allocate(DType::int32, {2, 3}).raw() != memory);
+    }
+    const ReusableTensor::Offer again(reusable);  // it was not taken
+    const Tensor taken = Tensor::allocate(DType::float32, {2, 3});
+    QCOMPARE(taken.raw(), memory);
+    QVERIFY(taken.id() > id);
+    QCOMPARE(taken.strides(), (Strides{3, 1}));
+    QVERIFY(Tensor::allocate(DType::float32, {2, 3}).raw() != memory);
+  }
+
+  void what_something_refers_to_is_not_given_away() {
+    ReusableTensor reusable;
+    const auto is_given = [&](Tensor unread) {
+      const std::byte* memory = unread.raw();
+      const Shape shape = unread.shape();
+      const DType dtype = unread.dtype();
+      reusable.keep(unread);
+      const ReusableTensor::Offer offer(reusable);
+      const Tensor next = Tensor::allocate(dtype, shape);
+      return next.raw() == memory;
+    };
+    const auto made = [] { return Tensor::allocate(DType::float32, {8}); };
+    QVERIFY(is_given(made()));
+    const Tensor held = made();
+    QVERIFY(!is_given(held));
+    const Tensor whole = made();
+    QVERIFY(!is_given(Tensor::view(whole.storage(), DType::float32, {4}, {1}, 0)));
+    QVERIFY(!is_given(Tensor::view(whole.storage(), DType::float32, {4}, {2}, 0)));
+    Tensor observed = made();
+    const Tensor observer = observed.as_observer();
+    QVERIFY(!is_given(std::move(observed)));
   }
 
   void a_static_tensor_outlives_the_pool() {

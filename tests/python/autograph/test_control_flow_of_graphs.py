@@ -3,6 +3,8 @@ import contextlib
 import io
 import unittest
 
+import numpy as np
+
 import tapedeck as tf
 from collatz import collatz
 from graph_backend import plugged_in
@@ -58,6 +60,24 @@ class ControlFlow(unittest.TestCase):
         self.check(collatz, 1, 7, calls=("loop",))
         self.check(iterations, 0, 3, 11, calls=("branch", "loop"))
         self.check(truth, 1, 3, 6, 7, calls=("branch",))
+
+    def test_max_and_min_are_the_first_of_equal_values_as_pythons(self):
+        def extremes(a, b):
+            return max(a, b), min(a, b), max(b, 1.), min(b, a, 0.), max(tf.stack([a, b, a])), min(tf.stack([b, a]))
+
+        traced, nan = tf.function(extremes), float("nan")
+        for values in ((1., 1.), (nan, 1.), (1., nan), (0., -0.), (-0., 0.), (nan, nan), (2., -3.), (float("-inf"), nan)):
+            a, b = map(tf.constant, values)
+            with self.subTest(values=values):
+                self.assertEqual([np.float32(each).tobytes() for each in extremes(a, b)], [each.numpy().tobytes() for each in traced(a, b)])
+        a, b = tf.constant(2.), tf.constant(2.)
+        gradients = []
+        for function in (extremes, traced):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch([a, b])
+                results = function(a, b)
+            gradients.append([tape.gradient(results[place], [a, b], unconnected_gradients="zero") for place in (0, 1, 4, 5)])
+        self.assertEqual(*([[float(each) for each in pair] for pair in found] for found in gradients))
 
     def test_early_exits(self):
         def early(x):

@@ -1,8 +1,10 @@
 """Python that a graph calls when it runs: py_function and numpy_function, generators, the time; and that graphs keep no function alive."""
 import contextlib
+import copy
 import gc
 import io
 import os
+import pickle
 import tempfile
 import unittest
 import weakref
@@ -388,6 +390,53 @@ class Lifetime(unittest.TestCase):
             self.assertIsNone(gone())
             self.assertEqual(float(tape.gradient(y, x)), 5.)
         self.assertEqual(seen, [1.])
+
+
+class Freed(GraphCase):
+    def test_an_object_goes_with_what_its_methods_graphs_call(self):
+        class Scaled:
+            def __init__(self):
+                self.scale = 2.
+
+            @tf.function
+            def by_lambda(self, x):
+                return tf.py_function(lambda value: value * self.scale, [x], tf.float32)
+
+            @tf.function
+            def by_method(self, x):
+                if x > 0.:
+                    x = tf.py_function(self.scaled, [x], tf.float32)
+                return x
+
+            def scaled(self, value):
+                return value * self.scale
+
+        for name in ("by_lambda", "by_method"):
+            one, other = Scaled(), Scaled()
+            other.scale = 3.
+            copied = copy.copy(one)
+            copied.scale = 4.
+            self.assertEqual([float(getattr(each, name)(tf.constant(3.))) for each in (one, other, copied, one)], [6., 9., 12., 6.])
+            gone = [weakref.ref(each) for each in (one, other, copied)]
+            del one, other, copied
+            gc.collect()
+            self.assertEqual([each() for each in gone], [None] * 3)
+
+    def test_an_object_whose_methods_are_functions_can_be_pickled(self):
+        one = PickledScale()
+        self.assertEqual(float(one.scaled(tf.constant(3.))), 6.)
+        other = pickle.loads(pickle.dumps(one))
+        other.scale = 5.
+        self.assertEqual((float(other.scaled(tf.constant(3.))), float(one.scaled(tf.constant(3.)))), (15., 6.))
+
+
+class PickledScale:
+    def __init__(self):
+        self.scale = 2.
+
+    @tf.function
+    def scaled(self, x):
+        return x * self.scale
 
 
 if __name__ == "__main__":

@@ -205,6 +205,35 @@ class FunctionalModels(GraphCase):
             self.assertEqual([each.numpy().tobytes() for each in model.variables], [each.tobytes() for each in moved])
         self.assertEqual(made.experimental_get_tracing_count(), 2)
 
+    def test_training_may_be_a_tensor(self):
+        model = keras.Sequential([keras.layers.Dense(4), keras.layers.BatchNormalization(), keras.layers.Dropout(.5), keras.layers.Dense(2)])
+        x = tf.constant(np.random.default_rng(0).random((6, 3), np.float32))
+
+        @tf.function
+        def called(x, training):
+            return model(x, training=training)
+
+        called(x, tf.constant(False))  # makes the variables
+        start, traces = [each.numpy() for each in model.variables], called.experimental_get_tracing_count()
+        for training in (True, False):
+            for variable, value in zip(model.variables, start):
+                variable.assign(value)
+            tf.random.set_seed(5)
+            wanted, moved = model(x, training=training), [each.numpy().tobytes() for each in model.variables]
+            for variable, value in zip(model.variables, start):
+                variable.assign(value)
+            tf.random.set_seed(5)
+            self.assertSame(called(x, tf.constant(training)), wanted)
+            self.assertEqual([each.numpy().tobytes() for each in model.variables], moved)
+        self.assertEqual(called.experimental_get_tracing_count(), traces)
+
+        def gradient(x, training):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model(x, training=training)**2)
+            return tape.gradient(loss, model.trainable_variables)
+
+        self.assertSame(tf.function(gradient)(x, tf.constant(False)), gradient(x, False))
+
 
 if __name__ == "__main__":
     unittest.main()

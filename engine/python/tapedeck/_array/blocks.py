@@ -5,6 +5,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError, TypeMismatchError
 from tapedeck._core.arguments import array, extents
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.host_ops import Known, needs_values
 from tapedeck._core.public import public
 
 
@@ -24,7 +25,14 @@ def _pairs(name, argument, value):
     return pairs.ravel().tolist()
 
 
+def _blocks(input, **_):
+    """What is known where only a run knows the extents of blocks."""
+    images = tensor(input)
+    return Known(images.dtype, None if images.shape.rank is None else [None] * images.shape.rank)
+
+
 @public("space_to_batch_nd", "manip.space_to_batch_nd", in_errors=True, row="space_to_batch_nd")
+@needs_values("block_shape", "paddings", known=_blocks)
 def space_to_batch_nd(input, block_shape, paddings, name=None):
     """Cuts images into blocks and makes of each place within a block an image of its own, after a border of zeros.
 
@@ -35,6 +43,7 @@ def space_to_batch_nd(input, block_shape, paddings, name=None):
 
 
 @public("batch_to_space_nd", "manip.batch_to_space_nd", in_errors=True, row="batch_to_space_nd")
+@needs_values("block_shape", "crops", known=_blocks)
 def batch_to_space_nd(input, block_shape, crops, name=None):
     """Puts images together that space_to_batch_nd took apart, and cuts off a border.
 
@@ -79,6 +88,7 @@ def batch_to_space(input, block_shape=None, crops=None, name=None, *, block_size
 
 
 @public("required_space_to_batch_paddings", "nn.required_space_to_batch_paddings", in_errors=True)
+@needs_values("input_shape", "block_shape", "base_paddings", known=lambda **_: (Known("int32", [None, 2]),) * 2)
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
     """The paddings with which space_to_batch_nd can cut images into blocks, and the crops that undo them.
 

@@ -4,9 +4,21 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import array, extents, sequence
 from tapedeck._core.composites import op, tensor, zero_of
 from tapedeck._core.extents import count
+from tapedeck._core.host_ops import host_op, Known
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
 from tapedeck._core.shapes import UnknownShape
+
+
+def _chooses_rows_perhaps(shape, rows, others):
+    """Whether it depends on extents that are not known if a condition with one axis chooses rows."""
+    return shape[0] != 1 and rows == others and len(rows) > 1 and rows[-1] != 1 and None in (shape[0], rows[0], rows[-1]) and (
+        None in (shape[0], rows[0]) or shape[0] == rows[0])
+
+
+@host_op(lambda x, **_: Known(tensor(x).dtype, tensor(x).shape))
+def _chosen(condition, x, y):
+    return where(condition, x, y)
 
 
 @public("where", "where_v2", in_errors=True)
@@ -29,6 +41,8 @@ def where(condition, x=None, y=None, name=None):
     shape = extents(condition, "condition")
     if any(isinstance(own, UnknownShape) for own in (shape, extents(x, "x"), extents(y, "y"))):
         return op("where")(condition, x, y)
+    if len(shape) == 1 and _engine.is_tracing() and _chooses_rows_perhaps(shape, extents(x, "x"), extents(y, "y")):
+        return _chosen(condition, x, y)
     if len(shape) == 1 and shape[0] != 1 and extents(x, "x") == extents(y, "y"):
         rows = tuple(extents(x, "x"))
         if len(rows) > 1 and rows[0] == shape[0] and rows[-1] not in (1, shape[0]):

@@ -7,6 +7,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import array, integer
 from tapedeck._core.composites import index_dtype as require_index_dtype, op, tensor
+from tapedeck._core.host_ops import host_op, Known, needs_extents, needs_values
 from tapedeck._core.public import public
 from tapedeck._functions import control
 
@@ -23,11 +24,15 @@ def _range_dtype(number):
     return "int64" if name in ("uint32", "uint64") else "int32"
 
 
+@host_op(lambda dtype, **_: Known(dtype, [None]))
+def _range_by_runs(start, limit, delta, dtype):
+    return op("range")(start, limit, delta, dtype)
+
+
 @public("range", in_errors=True, row="range")
 def range(start, limit=None, delta=1, dtype=None, name=None):
     """Evenly spaced numbers. dtype: None for the widest of those that start, limit and delta have; Python's integers are
-    int32, or int64 where they need it, its other numbers float32. Of real numbers that are known when a graph runs it is what a `for`
-    of the graph runs over."""
+    int32, or int64 where they need it, its other numbers float32."""
     numbers = (start, delta) if limit is None else (start, limit, delta)
     for argument, number in (("start", start), ("limit", limit), ("delta", delta)):
         if isinstance(number, (bool, np.bool_)):
@@ -43,9 +48,11 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
     unknown = [number for number in numbers if control.is_unknown(number)]
     if not unknown:
         return op("range")(start, limit, delta, dtype)
+    if any(number.dtype.is_floating for number in unknown):
+        return _range_by_runs(*((0, start) if limit is None else (start, limit)), delta, dtype)
     steps = control.steps(*((0, start) if limit is None else (start, limit)), delta)
     if any(number.dtype.name not in ("int32", "int64") for number in unknown):
-        return steps
+        return control.with_steps(_range_by_runs(*((0, start) if limit is None else (start, limit)), delta, dtype), steps)
     return control.with_steps(op("range")(start, limit, delta, dtype), steps)
 
 
@@ -86,7 +93,12 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
     return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, integer(nbins, "nbins"))
 
 
+def _different(x, index_dtype, **_):
+    return ListDiff(Known(tensor(x).dtype, [None]), Known(index_dtype, [None]))
+
+
 @public("setdiff1d", in_errors=True)
+@needs_values("x", "y", known=_different)
 def setdiff1d(x, y, index_dtype="int32", name=None):
     """The elements of x that y does not hold, in their order, and their places in x.
 
@@ -124,6 +136,7 @@ def polyval(coeffs, x, name=None):
 
 
 @public("parallel_stack", in_errors=True)
+@needs_extents
 def parallel_stack(values, name="parallel_stack"):
     """tf.stack along a new first axis."""
     return op("stack")(values, axis=0)

@@ -8,6 +8,7 @@ from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers, sequence
 from tapedeck._core.composites import op as _op, require_few, require_memory
 from tapedeck._core.extents import count, extent, extents, is_late
+from tapedeck._core.host_ops import Known, needs_extents, needs_values, shape_of
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
@@ -40,6 +41,7 @@ def _is_whole(value, name):
 
 
 @public("linspace", "lin_space", in_errors=True)
+@needs_extents
 def linspace(start, stop, num, name=None, axis=0):
     """num evenly spaced numbers from start to stop, both included.
 
@@ -86,6 +88,7 @@ def broadcast_static_shape(shape_x, shape_y):
 
 
 @public("broadcast_dynamic_shape", in_errors=True)
+@needs_values("shape_x", "shape_y", known=lambda **_: Known("int32", [None]))
 def broadcast_dynamic_shape(shape_x, shape_y):
     """The shape to which two shapes broadcast by NumPy's rule, as an int32 tensor."""
     return _to_tensor(np.array(broadcast_static_shape(shape_x, shape_y), np.int32))
@@ -165,7 +168,19 @@ def meshgrid(*args, indexing="xy", name=None):
     return grids
 
 
+def _repeated_by(input, axis, **_):
+    """What is known where a tensor says how often each slice comes."""
+    tensor = _to_tensor(input)
+    if axis is None:
+        return Known(tensor.dtype, [None])
+    shape = tensor.shape.as_list() if tensor.shape.rank is not None else None
+    if shape is not None:
+        shape[integer(axis, "axis")] = None
+    return Known(tensor.dtype, shape)
+
+
 @public("repeat", in_errors=True)
+@needs_values("repeats", known=_repeated_by)
 def repeat(input, repeats, axis=None, name=None):
     """Repeats each slice of an axis.
 
@@ -229,7 +244,14 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     return [_op("gather")(flat, np.flatnonzero(numbers.reshape(-1) == part)) for part in range(num_partitions)]
 
 
+def _stitched(indices, data, **_):
+    first, places = _to_tensor(data[0]), _to_tensor(indices[0])
+    is_known = first.shape.rank is not None and places.shape.rank is not None
+    return Known(first.dtype, [None, *first.shape.as_list()[places.shape.rank:]] if is_known else None)
+
+
 @public("dynamic_stitch", in_errors=True)
+@needs_values("indices", known=_stitched)
 def dynamic_stitch(indices, data, name=None):
     """Puts slices of several tensors together by number: result[indices[k][i]] = data[k][i], the last one where a number occurs
     twice, zeros where a number is missing.
@@ -272,7 +294,14 @@ def ensure_shape(x, shape, name=None):
     return x
 
 
+def _unravelled(indices, dims, **_):
+    indices, dims = _to_tensor(indices), _to_tensor(dims)
+    axes = dims.shape[0] if dims.shape.rank == 1 else None
+    return Known(indices.dtype, None if indices.shape.rank is None else [axes, *indices.shape.as_list()])
+
+
 @public("unravel_index", in_errors=True)
+@needs_values("indices", "dims", known=_unravelled)
 def unravel_index(indices, dims, name=None):
     """Row-major numbers of elements as coordinates in a tensor of extents dims.
 
@@ -293,6 +322,7 @@ def unravel_index(indices, dims, name=None):
 
 
 @public("reverse_sequence", in_errors=True)
+@needs_values("seq_lengths", known=lambda input, **_: Known(_to_tensor(input).dtype, shape_of(input)))
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
     """Reverses the first seq_lengths[b] elements of seq_axis, for each b of batch_axis (None: 0).
 

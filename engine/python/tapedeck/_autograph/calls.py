@@ -2,12 +2,14 @@
 import builtins
 import functools
 import linecache
+import math
 import os
 import site
 import sysconfig
 import types
 import weakref
 
+from tapedeck import _engine
 from tapedeck._autograph import conversion, items, lists
 from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.state import run, scalar_bool
@@ -149,14 +151,40 @@ def _reducing(name, row):
     def reduced(*arguments, **options):
         if len(arguments) == 1 and not options and is_symbolic(arguments[0]):
             return op(row)(arguments[0], 0)
-        if len(arguments) > 1 and not options and any(map(is_symbolic, arguments)) and name in ("max", "min"):
-            return functools.reduce(op("maximum" if name == "max" else "minimum"), arguments)
         return plain(*arguments, **options)
 
     return reduced
 
 
+def _extreme(name):
+    """Python's max or min: the first of equal values. A NaN is neither more nor less than what came before, nor is anything behind it."""
+    plain, beyond = getattr(builtins, name), op("greater" if name == "max" else "less")
+
+    def later(first, second):
+        return op("where")(beyond(second, first), second, first)
+
+    def of_elements(values):
+        if values.shape.rank != 1:
+            return op(f"reduce_{name}")(values, 0)
+        candidates, first = values, values[0]
+        if values.dtype.is_floating:
+            least = _engine.constant(-math.inf if name == "max" else math.inf, values.dtype, None)
+            candidates = op("where")(op("is_nan")(values), least, values)
+        found = op("gather")(values, op(f"arg{name}")(candidates, 0))
+        return op("where")(op("is_nan")(first), first, found) if values.dtype.is_floating else found
+
+    def extreme(*arguments, **options):
+        if options or not any(map(is_symbolic, arguments)):
+            return plain(*arguments, **options)
+        if len(arguments) == 1:
+            return of_elements(arguments[0])
+        dtype = next(each.dtype for each in arguments if is_symbolic(each))
+        return functools.reduce(later, [_engine.convert_to_tensor(each, dtype_hint=dtype) for each in arguments])
+
+    return extreme
+
+
 _SUBSTITUTES = {print: print_, range: items.range_, enumerate: items.enumerate_, zip: items.zip_, iter: items.iter_, len: _len,
                 int: _int, float: _float,
-                any: _reducing("any", "reduce_any"), all: _reducing("all", "reduce_all"), max: _reducing("max", "reduce_max"),
-                min: _reducing("min", "reduce_min"), sum: _reducing("sum", "reduce_sum")}
+                any: _reducing("any", "reduce_any"), all: _reducing("all", "reduce_all"), max: _extreme("max"),
+                min: _extreme("min"), sum: _reducing("sum", "reduce_sum")}

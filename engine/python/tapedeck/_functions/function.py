@@ -84,6 +84,31 @@ class Method:
         return f"<tapedeck.function {self._function.__qualname__} of {self.__self__!r}>"
 
 
+class _Functions:
+    """The Functions of an instance's methods, which it keeps itself: what their graphs call may refer to the instance, and goes with it
+    then. A copy of the instance gets others."""
+
+    __slots__ = ("by_method",)
+    _name = "_tapedeck_functions"  # in the instance's __dict__
+
+    def __init__(self):
+        self.by_method = {}
+
+    @classmethod
+    def of(cls, instance):
+        """Those of an instance; None where it has no __dict__ to keep them in."""
+        own = getattr(instance, "__dict__", None)
+        if type(own) is not dict:
+            return None
+        found = own.get(cls._name)
+        if found is None or any(made._instance() is not instance for made in found.by_method.values()):
+            found = own[cls._name] = cls()
+        return found
+
+    def __reduce__(self):
+        return _Functions, ()
+
+
 class Function:
     """What tf.function makes of a Python function. Of a method each instance has one of its own, which keeps no instance alive."""
 
@@ -97,7 +122,7 @@ class Function:
         self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._beyond_graphs = set()  # signatures of calls that run eagerly, as what they call cannot be traced
-        self._bound = {}  # by the instance's address: a weak reference to it, and its Function
+        self._bound = {}  # by the instance's address: its Function, a weak reference to the instance where that keeps it
         self._converted = None
         self._relaxed = {} if reduce_retracing else None  # by the form of a call: TensorSpecs that fit all shapes that it had
         self._listed = None  # for the debugger, from the first trace on
@@ -128,18 +153,24 @@ class Function:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        known = self._bound.get(id(instance))
-        if known is not None and known[0]() is instance:
-            return Method(known[1], instance)
+        own = _Functions.of(instance)
+        known = (self._bound if own is None else own.by_method).get(id(instance) if own is None else self)
+        if known is not None and known._instance() is instance:
+            return Method(known, instance)
         address = id(instance)
         try:
-            reference = weakref.ref(instance, lambda _: self._bound.pop(address, None))
+            reference = weakref.ref(instance, lambda _: self._forget(address))
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
         made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None, self._jit_compile)
         made._another_instance = type(instance).__name__ if self._bound else None
-        self._bound[address] = reference, made
+        self._bound[address] = made if own is None else reference
+        if own is not None:
+            own.by_method[self] = made
         return Method(made, instance)
+
+    def _forget(self, address):
+        self._bound.pop(address, None)
 
     # A function is copied and pickled as its name.
     def __copy__(self):

@@ -6,9 +6,12 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import integers, number
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extent
+from tapedeck._core.host_ops import needs_extents, needs_values
 from tapedeck._core.public import public
 from tapedeck._image.colors import _floating, _with_channels, adjust_brightness, adjust_contrast, convert_image_dtype
 from tapedeck._image.images import checked_images, flip_left_right, flip_up_down
+from tapedeck._random.distributions import known_crop
 from tapedeck._random.streams import stateless_uniform
 
 
@@ -20,6 +23,7 @@ def _real(function, images):
 
 
 @public("image.rgb_to_hsv", in_errors=True)
+@needs_extents
 def rgb_to_hsv(images, name=None):
     """Hue, saturation and value, each in [0, 1], of red, green and blue in [0, 1].
 
@@ -41,6 +45,7 @@ def rgb_to_hsv(images, name=None):
 
 
 @public("image.hsv_to_rgb", in_errors=True)
+@needs_extents
 def hsv_to_rgb(images, name=None):
     """Red, green and blue of hue, saturation and value: the inverse of image.rgb_to_hsv, with its arguments and errors."""
     images = _real("hsv_to_rgb", images)
@@ -57,6 +62,7 @@ def _by_hsv(function, image, change):
 
 
 @public("image.adjust_hue", in_errors=True)
+@needs_extents
 def adjust_hue(image, delta, name=None):
     """The image with delta, a part of the circle of colours, added to its hues.
 
@@ -70,6 +76,7 @@ def adjust_hue(image, delta, name=None):
 
 
 @public("image.adjust_saturation", in_errors=True)
+@needs_extents
 def adjust_saturation(image, saturation_factor, name=None):
     """The image with its saturation times saturation_factor. The other argument, the result and errors are adjust_hue's."""
     def scaled(hue, saturation, value):
@@ -180,7 +187,7 @@ def stateless_random_saturation(image, lower, upper, seed):
 
 def _perhaps(function, flip, image, seed):
     image = checked_images(function, "image", image)
-    coins = stateless_uniform([] if image.ndim == 3 else [image.shape[0], 1, 1, 1], seed)
+    coins = stateless_uniform([] if image.ndim == 3 else [extent(image, 0), 1, 1, 1], seed)
     return op("where")(op("less")(coins, .5), flip(image), image)
 
 
@@ -197,13 +204,14 @@ def stateless_random_flip_up_down(image, seed):
 
 
 @public("image.stateless_random_crop", in_errors=True)
+@needs_values("size", "seed", known=known_crop)
 def stateless_random_crop(value, size, seed, name=None):
     """image.random_crop with the same result for the same seed: two integers."""
-    value, extents = tensor(value), integers(size, "size")
-    if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
-        raise InvalidArgumentError(f"stateless_random_crop: size {extents} for value {tuple(value.shape)}; needs at most its "
+    value, parts = tensor(value), integers(size, "size")
+    if len(parts) != value.ndim or any(not 0 <= part <= own for part, own in zip(parts, value.shape)):
+        raise InvalidArgumentError(f"stateless_random_crop: size {parts} for value {tuple(value.shape)}; needs at most its "
                                    "extent for each axis")
     with context.device("/cpu:0"):
         drawn = np.asarray(stateless_uniform([value.ndim], seed, 0, 2**31 - 1, dtypes.int32))
-    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
-    return op("slice")(value, begin, extents)
+    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, parts)]
+    return op("slice")(value, begin, parts)

@@ -4,6 +4,7 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.extents import extents, product
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._math.casts import saturate_cast
 
@@ -47,6 +48,7 @@ def _with_channels(function, value, wanted):
 
 
 @public("image.rgb_to_grayscale", in_errors=True)
+@needs_extents
 def rgb_to_grayscale(images, name=None):
     """Grey as bright as red, green and blue together: 0.2989·red + 0.587·green + 0.114·blue.
 
@@ -60,6 +62,7 @@ def rgb_to_grayscale(images, name=None):
 
 
 @public("image.grayscale_to_rgb", in_errors=True)
+@needs_extents
 def grayscale_to_rgb(images, name=None):
     """Red, green and blue of one brightness.
 
@@ -83,6 +86,7 @@ def adjust_brightness(image, delta):
 
 
 @public("image.adjust_contrast", in_errors=True)
+@needs_extents
 def adjust_contrast(images, contrast_factor):
     """(x − mean)·contrast_factor + mean, the mean of each channel of each image.
 
@@ -103,6 +107,7 @@ def _one_over(count, dtype):
 
 
 @public("image.per_image_standardization", in_errors=True)
+@needs_extents
 def per_image_standardization(image):
     """(x − mean) / max(standard deviation, 1/√pixels), over all values of an image.
 

@@ -5,6 +5,8 @@ from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import one_integer
 from tapedeck._core.composites import op
+from tapedeck._core.extents import is_late
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._image.images import checked_images, crop_to_bounding_box, pad_to_bounding_box
 from tapedeck._image.sizes import _area_weights, _extents, _taps, _weighted, resize, ResizeMethod
@@ -18,6 +20,7 @@ def _target(function, height, width):
 
 
 @public("image.resize_with_crop_or_pad", "image.resize_image_with_crop_or_pad", in_errors=True)
+@needs_extents
 def resize_with_crop_or_pad(image, target_height, target_width):
     """The middle of the image where it is too large, zeros around it where it is too small; no pixel changes.
 
@@ -34,6 +37,7 @@ def resize_with_crop_or_pad(image, target_height, target_width):
 
 
 @public("image.resize_with_pad", "image.resize_image_with_pad", in_errors=True)
+@needs_extents
 def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False):
     """The image resized to the largest one within the target that is as wide for its height, with zeros around it.
 
@@ -84,11 +88,12 @@ def _nearest(images, axis, count, align_corners):
     return op("gather")(images, np.minimum(places, images.shape[axis] - 1).astype(np.int64), axis=axis)
 
 
-def _resized(function, images, size, method, align_corners, ranks=(3, 4)):
+@needs_extents
+def _resized(function, images, size, method, align_corners, ranks=(3, 4), preserve_aspect_ratio=False):
     images = checked_images(function, "images", images, ranks)
     if method == ResizeMethod.AREA and align_corners:
         raise UnimplementedError(f"{function}: align_corners is True; the method 'area' does not support it")
-    extents = _extents(size, list(images.shape[-3:-1]), images, False)
+    extents = _extents(size, list(images.shape[-3:-1]), images, preserve_aspect_ratio)
     if method != ResizeMethod.NEAREST_NEIGHBOR:
         images = op("cast")(images, dtypes.float32)
     for axis, count in zip((images.ndim - 3, images.ndim - 2), extents):
@@ -105,17 +110,17 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
 
     images: one image or several, any numeric dtype; size: (rows, columns); method: 'bilinear', 'nearest', 'bicubic' (Keys, a =
     -3/4), 'area', or their numbers 0 to 3; align_corners: whether the corners' pixels stay where they are.
-    Returns: the dtype of images by 'nearest', else float32; images as they are where size is theirs.
+    Returns: the dtype of images by 'nearest', else float32; images as they are where size is theirs, as far as a trace knows.
     Errors: InvalidArgumentError for another number of axes, and a size below 1; UnimplementedError for other methods.
     """
     images = checked_images("resize_images", "images", images)
-    extents = _extents(size, list(images.shape[-3:-1]), images, preserve_aspect_ratio)
-    if extents == list(images.shape[-3:-1]):
+    own = list(images.shape[-3:-1])
+    if None not in own and not is_late(size) and _extents(size, own, images, preserve_aspect_ratio) == own:
         return images
     method = _METHODS[method] if method in range(len(_METHODS)) else method
     if method not in _METHODS:
         raise UnimplementedError(f"resize_images: method is {method!r}; must be one of " + ", ".join(map(repr, _METHODS)))
-    return _resized("resize_images", images, extents, method, align_corners)
+    return _resized("resize_images", images, size, method, align_corners, preserve_aspect_ratio=preserve_aspect_ratio)
 
 
 def _one_method(method):

@@ -9,6 +9,7 @@ from tapedeck._core import dtypes
 from tapedeck._core.arguments import integer, integers, number, one_of
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.extents import extent as extent_of, extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._nn.images import depthwise_conv2d
 
@@ -75,6 +76,7 @@ def transpose(image, name=None):
 
 
 @public("image.rot90", in_errors=True)
+@needs_extents
 def rot90(image, k=1, name=None):
     """Rotates images counter-clockwise by k·90 degrees. k: an integer.
 
@@ -90,6 +92,7 @@ def rot90(image, k=1, name=None):
 
 
 @public("image.crop_to_bounding_box", in_errors=True)
+@needs_extents
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
     """target_height rows from offset_height on, and target_width columns from offset_width on.
 
@@ -106,6 +109,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 
 @public("image.pad_to_bounding_box", in_errors=True)
+@needs_extents
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
     """Pads the image with zeros: offset_height rows above, offset_width columns at the left, the rest below and to the right.
 
@@ -124,6 +128,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
 
 
 @public("image.central_crop", in_errors=True)
+@needs_extents
 def central_crop(image, central_fraction):
     """The middle of the image: that fraction of its rows and of its columns.
 
@@ -146,6 +151,7 @@ def _pair(function, argument, value):
 
 
 @public("image.extract_patches", in_errors=True)
+@needs_extents
 def extract_patches(images, sizes, strides, rates, padding, name=None):
     """Windows of images as channels: channel (r·width + c)·channels + d of window (i, j) is images[b, i·stride + r·rate,
     j·stride + c·rate, d].
@@ -183,6 +189,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
 
 
 @public("image.image_gradients", in_errors=True)
+@needs_extents
 def image_gradients(image):
     """(dy, dx): the next row less this one, the next column less this one; 0 in the last row and in the last column.
 
@@ -211,6 +218,7 @@ def total_variation(images, name=None):
 
 
 @public("image.sobel_edges", in_errors=True)
+@needs_extents
 def sobel_edges(image):
     """Sobel's two filters: how bright the image becomes downwards, and to the right; pixels beyond the border are reflected.
 

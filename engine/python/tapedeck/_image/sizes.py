@@ -7,6 +7,7 @@ from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import integers
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._image.images import checked_images
 
@@ -130,6 +131,7 @@ def _extents(size, own, images, preserve_aspect_ratio):
 
 
 @public("image.resize", in_errors=True)
+@needs_extents
 def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
     """Images with other numbers of rows and columns. Pixels are squares: the centre of pixel i is at i + 1/2.
 
@@ -144,6 +146,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     return resize_in(dtypes.float32, images, size, method, preserve_aspect_ratio, antialias)
 
 
+@needs_extents
 def resize_in(dtype, images, size, method, preserve_aspect_ratio=False, antialias=False):
     """image.resize, computed in float32 or float64, which is the dtype of the result unless the method is 'nearest'."""
     images = checked_images("resize", "images", images)

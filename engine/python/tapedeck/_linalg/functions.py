@@ -5,6 +5,7 @@ from tapedeck import _engine
 from tapedeck._core.arguments import integer, integers, number
 from tapedeck._core.composites import op as _op
 from tapedeck._core.extents import extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 
 
@@ -102,7 +103,7 @@ def tensordot(a, b, axes, name=None):
     left = list(_LETTERS[:ranks[0]])
     right = list(_LETTERS[ranks[0]:sum(ranks)])
     for i, j in zip(*pairs):
-        if a.shape[i] != b.shape[j]:
+        if None not in (a.shape[i], b.shape[j]) and a.shape[i] != b.shape[j]:
             raise _engine.InvalidArgumentError(
                 f"tensordot: a {tuple(a.shape)} and b {tuple(b.shape)}: axis {i} has {a.shape[i]} and axis {j} has {b.shape[j]}")
         right[j % ranks[1]] = left[i % ranks[0]]
@@ -123,6 +124,7 @@ def tensor_diag(diagonal, name=None):
 
 
 @public("linalg.tensor_diag_part", "diag_part", in_errors=True)
+@needs_extents
 def tensor_diag_part(input, name=None):
     """The elements of `input` whose indices' halves agree.
 
@@ -140,6 +142,7 @@ def tensor_diag_part(input, name=None):
 
 
 @public("linalg.cross", "cross", in_errors=True)
+@needs_extents
 def cross(a, b, name=None):
     """The cross product of vectors of 3 on the last axis.
 
@@ -183,6 +186,7 @@ def cholesky_solve(chol, rhs, name=None):
 
 
 @public("linalg.lstsq", "matrix_solve_ls", in_errors=True)
+@needs_extents
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     """The X that minimises ‖matrix·X − rhs‖² + l2_regularizer·‖X‖², in the Frobenius norm.
 

@@ -5,6 +5,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.extents import extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._math.reductions import norm as norm_of
 
@@ -26,6 +27,7 @@ def _rows(matrix, order):
 
 
 @public("linalg.lu_solve", in_errors=True)
+@needs_extents
 def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     """Solves A·X = rhs, given the results of tf.linalg.lu(A).
 
@@ -56,6 +58,7 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
 
 
 @public("linalg.lu_matrix_inverse", in_errors=True)
+@needs_extents
 def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
     """The inverses of the matrices of which tf.linalg.lu gave lower_upper (…, n, n) and perm (…, n).
 

@@ -6,6 +6,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integers, number
 from tapedeck._core.composites import limits, op, tensor
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 
 
@@ -105,6 +106,7 @@ def _spectral_norm(x, rows, columns, keepdims):
 
 
 @public("norm", "linalg.norm", in_errors=True)
+@needs_extents
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
     """The norm of vectors, or of matrices.
 

@@ -6,6 +6,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integer, one_of
 from tapedeck._core.composites import op, require_memory, tensor, zero_of
+from tapedeck._core.host_ops import Known, needs_values
 from tapedeck._core.public import public
 
 _SORTED_DOC = """{what} of the slices of data that have the same number, numbers in ascending order.
@@ -46,6 +47,12 @@ def _beside(counts, data, ids):
     return op("reshape")(counts, [-1] + [1] * (data.ndim - ids.ndim))
 
 
+def _joined(data, **_):
+    """What is known where only a run knows the numbers."""
+    data = tensor(data)
+    return Known(data.dtype, [None, *data.shape.as_list()[1:]] if data.shape.rank else None)
+
+
 def _sorted_segments(what, text, empty):
     name = "segment_" + what
 
@@ -61,7 +68,7 @@ def _sorted_segments(what, text, empty):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _SORTED_DOC.format(what=text, empty=empty)
-    return public(name, "math." + name, in_errors=True)(function)
+    return public(name, "math." + name, in_errors=True)(needs_values("segment_ids", known=_joined)(function))
 
 
 _UNSORTED_DOC = """{what} of the slices of data that have the same number.
@@ -99,7 +106,15 @@ segment_max = _sorted_segments("max", "The largest", "0")
 segment_min = _sorted_segments("min", "The smallest", "0")
 
 
+def _counted(arr, weights, dtype, axis, **_):
+    arr = tensor(arr)
+    extent = arr.shape[0] if arr.shape.rank else None
+    shape = None if arr.shape.rank is None and axis == -1 else [extent, None] if axis == -1 and arr.shape.rank == 2 else [None]
+    return Known(dtype if weights is None else tensor(weights).dtype, shape)
+
+
 @public("bincount", "math.bincount", in_errors=True)
+@needs_values("arr", known=_counted)
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", name=None, axis=None,
              binary_output=False):
     """How often each integer 0, 1, 2 … occurs, or the sum of the weights of its occurrences.
@@ -147,7 +162,12 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     return op("reshape")(counts, [rows, size]) if axis == -1 and values.ndim == 2 else counts
 
 
+def _confused(num_classes, dtype, **_):
+    return Known(dtype, [num_classes if isinstance(num_classes, int) else None] * 2)
+
+
 @public("confusion_matrix", "math.confusion_matrix", in_errors=True)
+@needs_values("labels", "predictions", known=_confused)
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
     """How often each class was taken for each: entry [i, j] counts the places with label i and prediction j.
 

@@ -5,6 +5,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integer
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.host_ops import Known, needs_values
 from tapedeck._core.public import public
 
 _NEVER = -1e30  # a logarithm of 0 whose differences and sums stay numbers
@@ -74,7 +75,13 @@ def _log_likelihood(scores, jumps, label_length, logit_length):
     return op("reduce_logsumexp")(op("where")(ends, alpha, never), 1)
 
 
+def _losses_of(logits, logits_time_major, **_):
+    logits = tensor(logits)
+    return Known(logits.dtype, [logits.shape[1 if logits_time_major else 0] if logits.shape.rank == 3 else None])
+
+
 @public("nn.ctc_loss", in_errors=True)
+@needs_values("labels", "logits", "label_length", "logit_length", known=_losses_of)
 def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
     """Minus the logarithm of a sequence's probability, summed over all ways in which its labels can lie along the frames.
 

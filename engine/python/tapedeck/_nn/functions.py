@@ -6,6 +6,7 @@ from tapedeck._core import generation as _generation
 from tapedeck._core.arguments import flag, integer, number, sequence
 from tapedeck._core.composites import op as _op
 from tapedeck._core.extents import extent, extents, is_late, product
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._nn import images as _images
 from tapedeck._nn import volumes as _volumes
@@ -277,6 +278,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None, keep_d
 
 
 @public("nn.weighted_moments", in_errors=True)
+@needs_extents
 def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep_dims=None):
     """Weighted mean and variance along axes: Σ w·x / Σ w and Σ w·(x − mean)² / Σ w.
 
@@ -317,6 +319,7 @@ def _clipped(rows, max_norm, id_axes):
 
 
 @public("nn.embedding_lookup", in_errors=True)
+@needs_extents
 def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=True, partition_strategy="mod"):
     """Looks up rows of `params` by index.
 

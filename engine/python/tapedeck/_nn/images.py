@@ -5,8 +5,10 @@ import collections
 from tapedeck import _engine
 from tapedeck._core.arguments import array, integers, one_of, sequence
 from tapedeck._core.composites import either as _either, index_dtype, op as _op
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._nn import volumes as nn_volumes
+from tapedeck._nn.volumes import of_output_shape
 
 MaxPoolWithArgmax = collections.namedtuple("MaxPoolWithArgmax", ["output", "argmax"])  # of two ops, so of no registry row
 
@@ -71,6 +73,7 @@ def conv2d(input, filters=None, strides=None, padding=None, data_format="NHWC", 
 
 
 @public("nn.conv2d_transpose", in_errors=True)
+@needs_extents(known=of_output_shape)
 def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC",
                      dilations=None, name=None, *, value=None, filter=None):
     """The transposed convolution: the gradient of conv2d with respect to its input, as an op of its own.
@@ -90,6 +93,7 @@ def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, 
 
 
 @public("nn.conv2d_backprop_input", in_errors=True, row="conv2d_backprop_input")
+@needs_extents(known=lambda input_sizes, out_backprop, **_: of_output_shape(out_backprop, output_shape=input_sizes))
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,
                           data_format="NHWC", dilations=None, name=None, *, filters=None):
     """The gradient of conv2d with respect to its input. filter, strides, padding, data_format and dilations are taken as there."""
@@ -99,6 +103,7 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
 
 
 @public("nn.conv2d_backprop_filter", in_errors=True, row="conv2d_backprop_filter")
+@needs_extents(known=lambda input, filter_sizes, **_: of_output_shape(input, output_shape=filter_sizes))
 def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=None, padding=None, use_cudnn_on_gpu=True,
                            data_format="NHWC", dilations=None, name=None):
     """The gradient of conv2d with respect to its filters. strides, padding, data_format and dilations are taken as there."""
@@ -192,6 +197,7 @@ def conv1d(input=None, filters=None, stride=None, padding=None, data_format="NWC
 
 
 @public("nn.conv1d_transpose", in_errors=True)
+@needs_extents(known=of_output_shape)
 def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
     """The transposed convolution along rows: the gradient of conv1d with respect to its input.
 
@@ -217,6 +223,7 @@ def _first_order(strides, padding):
 
 
 @public("nn.convolution", in_errors=True)
+@needs_extents
 def convolution(input, filters=None, strides=None, padding="VALID", data_format=None, dilations=None, name=None, *,
                 filter=None, dilation_rate=None):
     """conv1d, conv2d or conv3d, by the number of the input's axes: the arguments, the result and the errors are theirs.
@@ -238,6 +245,7 @@ def convolution(input, filters=None, strides=None, padding="VALID", data_format=
 
 
 @public("nn.conv_transpose", in_errors=True)
+@needs_extents(known=of_output_shape)
 def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
     """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the number of the input's axes: the arguments, the result and the
     errors are theirs.
@@ -280,6 +288,7 @@ def _pool_by_rank(op, input, ksize, strides, padding, data_format):
 
 
 @public("nn.max_pool", in_errors=True, row="max_pool")
+@needs_extents
 def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
     """The largest value of each window; volumes have five axes, images four, rows three.
 
@@ -289,6 +298,7 @@ def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=Non
 
 
 @public("nn.avg_pool", in_errors=True, row="avg_pool")
+@needs_extents
 def avg_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
     """The mean of each window; volumes have five axes, images four, rows three. Arguments are taken as in max_pool."""
     return _pool_by_rank("avg_pool", _either("avg_pool", "input", input, "value", value), ksize, strides, padding, data_format)
@@ -350,6 +360,7 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 
 @public("nn.max_pool_with_argmax", in_errors=True)
+@needs_extents
 def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", output_dtype="int64", name=None,
                          include_batch_in_index=False):
     """The largest value of each window of images, and where it is.

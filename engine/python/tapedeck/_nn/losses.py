@@ -5,6 +5,7 @@ from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integer, number
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.extents import extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 
 
@@ -67,6 +68,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
 
 
 @public("nn.local_response_normalization", "nn.lrn", in_errors=True)
+@needs_extents
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
     """x / (bias + alpha·Σ x²)^beta, the sum over the channels at most depth_radius away (Krizhevsky, Sutskever, Hinton 2012).
 

@@ -1,11 +1,16 @@
 """Convolutions and pooling of volumes, made of those of images: the depth's windows become channels, or a second pass."""
 import math
 
-
 from tapedeck import _engine
 from tapedeck._core.arguments import integers
 from tapedeck._core.composites import either as _either, op as _op
+from tapedeck._core.host_ops import Known, known_extents, needs_extents
 from tapedeck._core.public import public
+
+
+def of_output_shape(input=None, value=None, output_shape=None, **_):
+    """What is known of a transposed convolution (_core/host_ops.py)."""
+    return Known(_engine.convert_to_tensor(value if input is None else input).dtype, known_extents(output_shape))
 
 
 def _three(op, argument, value):
@@ -103,6 +108,7 @@ def _arguments(op, input, filters, filter, strides, dilations, padding, data_for
 
 
 @public("nn.conv3d", in_errors=True)
+@needs_extents
 def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC", dilations=None, name=None, *, filter=None):
     """Slides filters over volumes: y[n, d, i, j, o] = Σ input[n, d·stride + a·dilation, …, c]·filters[a, b, e, c, o].
 
@@ -141,6 +147,7 @@ def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC",
 
 
 @public("nn.conv3d_transpose", in_errors=True)
+@needs_extents(known=of_output_shape)
 def conv3d_transpose(input=None, filters=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
                      dilations=None, name=None, *, value=None, filter=None):
     """The transposed convolution: the gradient of conv3d with respect to its input, as an op of its own.
@@ -202,6 +209,7 @@ def _pool3d(op, input, ksize, strides, padding, data_format):
 
 
 @public("nn.max_pool3d", in_errors=True)
+@needs_extents
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The largest value of each window of volumes. A window's gradient goes to its first largest value.
 
@@ -213,6 +221,7 @@ def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
 
 
 @public("nn.avg_pool3d", in_errors=True)
+@needs_extents
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The mean of each window of volumes; padding does not count. The arguments are those of max_pool3d.
 

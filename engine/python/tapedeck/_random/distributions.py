@@ -7,6 +7,8 @@ from tapedeck._array.shaping import broadcast_static_shape as _broadcast_static_
 from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import integer, integers
 from tapedeck._core.composites import limits as _limits, op as _op
+from tapedeck._core.extents import extents
+from tapedeck._core.host_ops import Known, known_extents, needs_extents, needs_values
 from tapedeck._core.public import public
 
 
@@ -37,6 +39,12 @@ def _between(draw, shape, first, second, dtype, seed, with_range):
     return standard * (second - first if with_range else second) + first
 
 
+@needs_values("minval", "maxval", known=lambda shape, dtype, **_: Known(dtype, known_extents(shape)))
+def _uniform_integers(shape, minval, maxval, dtype, seed):
+    limits = integer(minval, "minval"), None if maxval is None else integer(maxval, "maxval")
+    return _op("random_uniform")(shape, *limits, dtype, seed)
+
+
 @public("random.uniform", "random_uniform", in_errors=True, row="random_uniform")
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers, uniform on [minval, maxval). The limits may, of a floating dtype, be tensors that broadcast to shape, with
@@ -45,8 +53,7 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
     if dtype.is_integer:
-        limits = integer(minval, "minval"), None if maxval is None else integer(maxval, "maxval")
-        return _op("random_uniform")(shape, *limits, dtype, seed)
+        return _uniform_integers(shape, minval, maxval, dtype, seed)
     return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
 
 
@@ -76,6 +83,7 @@ def _with_rate(draws, beta):
 
 
 @public("random.gamma", "random_gamma", in_errors=True)
+@needs_extents
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers of the gamma distribution with shape parameter alpha and rate beta (None: 1).
 
@@ -99,7 +107,14 @@ def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
     return _op("cast")(_op("less")(uniform, p), dtype)
 
 
+def known_crop(value, size, **_):
+    """What is known of a part of a tensor where only a run knows its place or size."""
+    value = _engine.convert_to_tensor(value)
+    return Known(value.dtype, known_extents(size) or (None if value.shape.rank is None else [None] * value.shape.rank))
+
+
 @public("random.random_crop", "random_crop", "image.random_crop", in_errors=True)
+@needs_values("size", known=known_crop)
 def random_crop(value, size, seed=None, name=None):
     """A part of a tensor, cut out at a place that is drawn uniformly.
 
@@ -108,14 +123,17 @@ def random_crop(value, size, seed=None, name=None):
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """
     value = _engine.convert_to_tensor(value)
-    extents = integers(size, "size")
-    if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
-        raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
+    parts = integers(size, "size")
+    if len(parts) != value.ndim or any(part < 0 or own is not None and part > own for part, own in zip(parts, value.shape)):
+        raise _engine.InvalidArgumentError(f"random_crop: size {parts} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")
     with context.device("/cpu:0"):
-        drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
-    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
-    return _op("slice")(value, begin, extents)
+        drawn = _op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed)
+    if _engine.is_tracing():
+        begin = [drawn[axis] % _op("cast")(own - part + 1, dtypes.int64) for axis, (own, part) in enumerate(zip(extents(value), parts))]
+    else:
+        begin = [int(number) % (own - part + 1) for number, own, part in zip(np.asarray(drawn), value.shape, parts)]
+    return _op("slice")(value, begin, parts)
 
 
 @public("random.multinomial", "multinomial", in_errors=True)

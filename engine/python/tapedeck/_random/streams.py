@@ -11,6 +11,7 @@ from tapedeck._core import dtypes, nest
 from tapedeck._core.arguments import array, integer, integers
 from tapedeck._core.composites import op
 from tapedeck._core.extents import is_late
+from tapedeck._core.host_ops import Known, known_extents, needs_values, shape_of
 from tapedeck._core.public import public
 from tapedeck._core.refusals import naming
 from tapedeck._core.trackable import Trackable
@@ -69,7 +70,13 @@ def _check_algorithm(function, alg):
                                            "nothing")
 
 
+def _of_shape(shape, dtype=None, output_dtype=None, **_):
+    """What is known where only a run knows the seed."""
+    return Known(dtypes.as_dtype(dtype or output_dtype), known_extents([shape] if isinstance(shape, int) else shape))
+
+
 @public("random.stateless_uniform", in_errors=True)
+@needs_values("seed", known=_of_shape)
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select"):
     """As random.uniform, but the numbers depend on the arguments alone. seed: two integers; minval and maxval None:
     integers (int32, int64, uint32, uint64) of which every bit is random; alg: one of TensorFlow's names, which change nothing."""
@@ -81,6 +88,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 
 
 @public("random.stateless_normal", in_errors=True)
+@needs_values("seed", known=_of_shape)
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
     """As random.normal, but the numbers depend on the arguments alone. seed: two integers; alg changes nothing."""
     _check_algorithm("stateless_normal", alg)
@@ -89,6 +97,7 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, na
 
 
 @public("random.stateless_truncated_normal", in_errors=True)
+@needs_values("seed", known=_of_shape)
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
     """As random.truncated_normal, but the numbers depend on the arguments alone. seed: two integers; alg changes nothing."""
     _check_algorithm("stateless_truncated_normal", alg)
@@ -97,6 +106,7 @@ def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.f
 
 
 @public("random.stateless_categorical", in_errors=True)
+@needs_values("seed", known=lambda logits, num_samples, dtype, **_: Known(dtype, [_engine.convert_to_tensor(logits).shape[0], num_samples]))
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
     """As random.categorical, but the numbers depend on the arguments alone. seed: two integers."""
     with _stateless("stateless_categorical", seed):
@@ -104,6 +114,7 @@ def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=No
 
 
 @public("random.stateless_gamma", in_errors=True)
+@needs_values("seed", known=_of_shape)
 def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None):
     """As random.gamma, but the numbers depend on the arguments alone, and `shape` is that of the result. seed: two whole
     numbers. InvalidArgumentError where alpha and beta do not broadcast to shape."""
@@ -115,6 +126,7 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
 
 
 @public("random.stateless_poisson", in_errors=True)
+@needs_values("seed", known=_of_shape)
 def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
     """As random.poisson, but the numbers depend on the arguments alone, and `shape` is that of the result. seed: two whole
     numbers. InvalidArgumentError where lam does not broadcast to shape."""
@@ -124,6 +136,7 @@ def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
 
 
 @public("random.stateless_binomial", in_errors=True)
+@needs_values("seed", known=_of_shape)
 def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, name=None):
     """How many of `counts` draws succeed, each with probability `probs`: the op random_binomial, whose numbers depend on the
     arguments alone. `shape` is that of the result; seed: two integers. InvalidArgumentError for counts that are below 0 or
@@ -151,6 +164,7 @@ def _full_range(function, shape, dtype):
 
 
 @public("random.experimental.stateless_shuffle", in_errors=True)
+@needs_values("seed", known=lambda value, **_: Known(_engine.convert_to_tensor(value).dtype, shape_of(value)))
 def stateless_shuffle(value, seed, alg="auto_select", name=None):
     """As random.shuffle, but the order depends on the seed, two integers, alone. alg changes nothing."""
     _check_algorithm("stateless_shuffle", alg)

@@ -35,8 +35,18 @@ def _product(sparse, dense, adjoint_a):
     return parts[0] if len(parts) == 1 else op("concat")(parts, 1)
 
 
+def _of_product(sp_a, b, adjoint_a, adjoint_b, **_):
+    """What is known of the product of two matrices."""
+    def extent(matrix, axis):
+        matrix = checked("sparse_dense_matmul", matrix) if is_sparse(matrix) else tensor(matrix)
+        return matrix.dtype, matrix.shape[axis] if matrix.shape.rank == 2 else None
+
+    (dtype, rows), (_, columns) = extent(sp_a, 1 if adjoint_a else 0), extent(b, 0 if adjoint_b else 1)
+    return Known(dtype, [rows, columns])
+
+
 @public("sparse.sparse_dense_matmul", "sparse.matmul", "sparse_tensor_dense_matmul", in_errors=True)
-@host_op(lambda sp_a, **_: Known(sp_a.dtype, [None, None]))
+@host_op(_of_product)
 def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     """The product of two matrices, one of them sparse.
 

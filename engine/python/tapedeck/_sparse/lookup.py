@@ -3,6 +3,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import one_of
 from tapedeck._core.composites import op
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._nn.functions import embedding_lookup
 from tapedeck._sparse.arithmetic import _same_places
@@ -11,6 +12,7 @@ from tapedeck._sparse.tensors import checked
 
 
 @public("nn.embedding_lookup_sparse", in_errors=True)
+@needs_extents
 def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None, allow_fast_lookup=False, *,
                             partition_strategy="mod"):
     """For each row of sp_ids the rows of params with these numbers, as one: their weighed sum or mean.

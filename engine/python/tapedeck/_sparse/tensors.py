@@ -6,7 +6,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, tensor
-from tapedeck._core.host_ops import host_op, Known
+from tapedeck._core.host_ops import host_op, Known, needs_values
 from tapedeck._core.public import public
 from tapedeck._core.refusals import shown
 from tapedeck._core.shapes import TensorShape
@@ -190,6 +190,7 @@ def from_dense(tensor, name=None):
 
 
 @public("string_split", in_errors=True)
+@needs_values("source", known=lambda **_: KnownSparse("string", 2))
 def string_split(source, delimiter=" ", skip_empty=True, name=None):
     """TensorFlow 1's tf.string_split: the parts of each text.
 

@@ -6,6 +6,7 @@ import numbers
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.extents import extent, extents, product
 from tapedeck._core.public import public
 from tapedeck._core.refusals import shown
 from tapedeck._graph.collections import get_collection, GraphKeys
@@ -201,7 +202,7 @@ def flatten(inputs, outputs_collections=None, scope=None):
     inputs = tensor(inputs)
     if inputs.ndim < 2:
         raise ValueError("Inputs must have a least 2 dimensions.")
-    return op("reshape")(inputs, [inputs.shape[0], math.prod(inputs.shape[1:])])
+    return op("reshape")(inputs, [extent(inputs, 0), product(extents(inputs)[1:])])
 
 
 @public("contrib.layers.dropout")

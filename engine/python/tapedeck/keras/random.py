@@ -4,6 +4,7 @@ import numbers
 from tapedeck import _engine
 from tapedeck._core import context, dtypes
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable as _Trackable
 from tapedeck._random import distributions as random, streams as random_streams
@@ -97,6 +98,6 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
     if not 0 <= rate < 1:
         raise ValueError(f"dropout: rate is {rate}; must be in [0, 1)")
     inputs = _engine.convert_to_tensor(inputs)
-    shape = [mine if asked is None else asked for mine, asked in zip(inputs.shape, noise_shape or [None] * inputs.ndim)]
+    shape = [mine if asked is None else asked for mine, asked in zip(extents(inputs), noise_shape or [None] * inputs.ndim)]
     kept = _op("cast")(uniform(shape, dtype=dtypes.float32, seed=seed) >= rate, inputs.dtype)
     return inputs * kept / (1.0 - rate)

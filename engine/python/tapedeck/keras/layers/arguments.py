@@ -5,8 +5,9 @@ import sys
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import nest
+from tapedeck._core import dtypes, nest
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import is_late
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import backend
 from tapedeck.keras.layers import calls
@@ -77,6 +78,34 @@ def arguments(layer, form, args, kwargs):
         kwargs = {name: each if each is None or isinstance(each, _PLAIN) else _converted(layer, each)
                   for name, each in kwargs.items()}
     return args, kwargs, None
+
+
+def late_training(form, args, kwargs):
+    """The argument `training` where that is a tensor whose value only a run of the function knows that is being traced; else None."""
+    given = kwargs.get("training")
+    if given is None and form.training_place is not None and len(args) > form.training_place:
+        given = args[form.training_place]
+    return given if isinstance(given, (_Tensor, _engine.Variable)) and is_late(given) else None
+
+
+def call_by_training(layer, form, args, kwargs, training):
+    """Calls the layer both ways; when the graph runs, `training` chooses."""
+    place = form.training_place
+    if place is not None and len(args) > place:
+        args = (*args[:place], *args[place + 1:])
+    kwargs = {name: value for name, value in kwargs.items() if name != "training"}
+    outputs = None
+
+    def called(way):
+        nonlocal outputs
+        outputs = layer(*args, **kwargs, training=way)
+        return nest.flatten(outputs)
+
+    if not layer._built:  # a branch may make no variables
+        called(False)
+    truth = _op("cast")(training, dtypes.bool)
+    found = _engine.graph_branch(truth, lambda: called(True), lambda: called(False))
+    return nest.pack_sequence_as(outputs, found)
 
 
 def mask_for(form, inputs, args, kwargs):

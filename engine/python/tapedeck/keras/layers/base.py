@@ -185,6 +185,8 @@ class Layer(_weights.Weights, Trackable):
             args, kwargs, symbolic = arguments.arguments(self, form, args, kwargs)
             if symbolic is not None:
                 return symbolic(self, args, kwargs)
+            if (training := arguments.late_training(form, args, kwargs)) is not None:
+                return arguments.call_by_training(self, form, args, kwargs, training)
         try:
             dtype = self._dtype
         except AttributeError:

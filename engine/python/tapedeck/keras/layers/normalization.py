@@ -1,9 +1,9 @@
 """Layers that give their inputs mean 0 and variance 1, of a batch, an example, or groups of channels."""
-import math
 
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
-from tapedeck._core.extents import extents
+from tapedeck._core.extents import extents, product
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
 from tapedeck.keras.layers.base import as_shape, Layer
@@ -249,17 +249,20 @@ class GroupNormalization(_Scaled):
             vars(self)["_plain"] = _op("ones")([size], self._dtype), _op("zeros")([size], self._dtype)
         return self._plain
 
-    def call(self, inputs):
+    @needs_extents
+    def _normalized(self, inputs):
         axis = self._channel_axis
         order = [0, axis, *(place for place in range(1, inputs.ndim) if place != axis)]
         moved = inputs if axis == 1 else _op("transpose")(inputs, order)
-        shape = list(moved.shape)
-        size = math.prod(shape[1:]) // self.groups
+        shape = extents(moved)
+        size = product(shape[1:]) // self.groups
         rows = _reshape(moved, [shape[0], self.groups, size])  # each group in one piece
         normal = _reshape(_layer_norm(rows, *self._plain_factors(size), 2, self.epsilon)[0], shape)
-        if axis != 1:
-            normal = _op("transpose")(normal, [order.index(place) for place in range(len(order))])
-        wide = [-1, *[1] * (len(shape) - axis - 1)]
+        return normal if axis == 1 else _op("transpose")(normal, [order.index(place) for place in range(len(order))])
+
+    def call(self, inputs):
+        normal = self._normalized(inputs)
+        wide = [-1, *[1] * (inputs.ndim - self._channel_axis - 1)]
         if self.gamma is not None:
             normal = normal * _reshape(self.gamma, wide)
         return normal if self.beta is None else normal + _reshape(self.beta, wide)

@@ -6,6 +6,8 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core import context, dtypes
 from tapedeck._core.composites import in_dtype, op as _op
+from tapedeck._core.extents import extent, extents, is_late
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._random import distributions as random
@@ -207,6 +209,7 @@ class CenterCrop(_Prepares):
     def call(self, inputs):
         return self._cut(self._floating(inputs), lambda room: room // 2)
 
+    @needs_extents
     def _cut(self, inputs, place):
         first = inputs.ndim - (2 if self.data_format == "channels_first" else 3)
         wanted = {first: self.height, first + 1: self.width}
@@ -214,7 +217,7 @@ class CenterCrop(_Prepares):
             return Resizing(self.height, self.width, crop_to_aspect_ratio=True, data_format=self.data_format,
                             dtype=self.dtype)(inputs)
         begins = [place(inputs.shape[axis] - wanted[axis]) if axis in wanted else 0 for axis in range(inputs.ndim)]
-        return _op("slice")(inputs, begins, [wanted.get(axis, extent) for axis, extent in enumerate(inputs.shape)])
+        return _op("slice")(inputs, begins, [wanted.get(axis, own) for axis, own in enumerate(extents(inputs))])
 
 
 @public("keras.layers.CategoryEncoding")
@@ -235,11 +238,19 @@ class CategoryEncoding(_Prepares):
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
         self.num_tokens, self.output_mode = num_tokens, output_mode
 
-    def call(self, inputs, count_weights=None):
-        numbers = _op("cast")(_engine.convert_to_tensor(inputs), dtypes.int64)
+    def _check(self, tensors):
+        """ValueError for a number that is none of the classes'."""
+        numbers, = tensors
         least, most = (int(_op(each)(numbers)) for each in ("reduce_min", "reduce_max"))
         if numbers.shape.num_elements() and not 0 <= least <= most < self.num_tokens:
             raise ValueError(f"Input values must be in the range 0 <= values < num_tokens with num_tokens={self.num_tokens}")
+
+    def call(self, inputs, count_weights=None):
+        numbers = _op("cast")(_engine.convert_to_tensor(inputs), dtypes.int64)
+        if is_late(numbers):
+            _engine.graph_host_call("CategoryEncoding", self._check, [numbers])
+        else:
+            self._check([numbers])
         rows = _op("one_hot")(numbers, self.num_tokens, dtype=self._dtype)
         if self.output_mode == "one_hot":
             return _op("squeeze")(rows, [-2]) if numbers.ndim > 1 and numbers.shape[-1] == 1 else rows
@@ -290,7 +301,7 @@ class Discretization(_Prepares):
         narrow = values.dtype.is_floating and values.dtype != dtypes.float64
         exact = dtypes.float32 if narrow else dtypes.float64  # of integers, too
         values, edges = _op("cast")(values, exact), _engine.constant(self.bin_boundaries, exact, None)
-        places = _reshape(_op("searchsorted")(edges, _reshape(values, [-1]), "right"), list(values.shape))
+        places = _reshape(_op("searchsorted")(edges, _reshape(values, [-1]), "right"), extents(values))
         if self.output_mode == "int":
             return places
         return CategoryEncoding(len(self.bin_boundaries) + 1, self.output_mode, dtype=self.dtype)(places)
@@ -322,7 +333,7 @@ class RandomImages(_Prepares):
 
     def _uniform(self, inputs, low, high):
         """A random number for each image."""
-        return random.uniform([inputs.shape[0], 1, 1, 1], low, high, inputs.dtype, self.seed)
+        return random.uniform([extent(inputs, 0), 1, 1, 1], low, high, inputs.dtype, self.seed)
 
 
 @public("keras.layers.RandomFlip")
@@ -365,7 +376,8 @@ class RandomCrop(RandomImages):
     def _changed(self, inputs):
         def drawn(room):
             with context.device("/cpu:0"):
-                return int(random.uniform([], 0, room + 1, dtypes.int32, self.seed))
+                number = random.uniform([], 0, room + 1, dtypes.int32, self.seed)
+            return number if _engine.is_symbolic(number) else int(number)
 
         return self._cut(inputs, drawn)
 

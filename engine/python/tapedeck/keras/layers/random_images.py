@@ -6,6 +6,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core import context
 from tapedeck._core.composites import in_dtype, op as _op
+from tapedeck._core.host_ops import host_op, Known, shape_of
 from tapedeck._core.public import public
 from tapedeck._random import distributions as random
 from tapedeck.keras.layers import sizes
@@ -85,6 +86,7 @@ class _Moved(RandomImages):
         with context.device("/cpu:0"):
             return random.uniform([batch, 1, 1], *between, seed=self.seed).numpy().astype("float64")
 
+    @host_op(lambda self, inputs: Known(inputs.dtype, shape_of(inputs)))
     def _changed(self, inputs):
         first = self.data_format == "channels_first"
         images = _op("transpose")(inputs, [0, 2, 3, 1]) if first else inputs

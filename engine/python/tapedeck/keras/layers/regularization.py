@@ -2,6 +2,7 @@
 import math
 
 from tapedeck._core.composites import in_dtype, op as _op
+from tapedeck._core.extents import extents
 from tapedeck._core.public import public
 from tapedeck._nn import functions as nn
 from tapedeck._random import distributions as random
@@ -119,7 +120,7 @@ class GaussianNoise(_Noisy):
         self.stddev, self.seed = stddev, seed
 
     def _disturbed(self, inputs):
-        return inputs + random.normal(inputs.shape, 0., self.stddev, inputs.dtype, self.seed)
+        return inputs + random.normal(extents(inputs), 0., self.stddev, inputs.dtype, self.seed)
 
 
 @public("keras.layers.GaussianDropout")
@@ -136,7 +137,7 @@ class GaussianDropout(_Noisy):
     def _disturbed(self, inputs):
         if not self.rate:
             return inputs
-        return inputs * random.normal(inputs.shape, 1., math.sqrt(self.rate / (1 - self.rate)), inputs.dtype, self.seed)
+        return inputs * random.normal(extents(inputs), 1., math.sqrt(self.rate / (1 - self.rate)), inputs.dtype, self.seed)
 
 
 @public("keras.layers.AlphaDropout")
@@ -157,7 +158,7 @@ class AlphaDropout(_Noisy):
         if not self.rate:
             return inputs
         least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
-        shape = [own if extent is None else extent for extent, own in zip(self.noise_shape or inputs.shape, inputs.shape)]
+        shape = [own if extent is None else extent for extent, own in zip(self.noise_shape or extents(inputs), extents(inputs))]
         kept = random.uniform(shape, 0., 1., inputs.dtype, self.seed) >= self.rate
         scale = ((1 - self.rate) * (1 + self.rate * least**2))**-0.5 if self.rate < 1 else 0.
         dropped = _op("fill")([1] * inputs.ndim, in_dtype(least, inputs.dtype))

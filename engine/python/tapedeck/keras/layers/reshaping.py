@@ -199,8 +199,10 @@ class Cropping(_Moving):
         return None if extent is None else extent - sum(self.cropping[place])
 
     def call(self, inputs):
-        left = list(self.compute_output_shape(inputs.shape))
-        before = [pair[0] for pair in self.cropping]
+        self.compute_output_shape(inputs.shape)  # says where nothing is left
+        left, before = extents(inputs), [pair[0] for pair in self.cropping]
+        for axis, pair in enumerate(self.cropping, 2 if self.data_format == "channels_first" else 1):
+            left[axis] -= sum(pair)
         return _op("slice")(inputs, [0, 0, *before] if self.data_format == "channels_first" else [0, *before, 0], left)
 
     def compute_output_shape(self, input_shape):

@@ -10,6 +10,7 @@ from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, limits, op, tensor
 from tapedeck._core.extents import as_dtype_of, extent
+from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
 from tapedeck._nn.functions import l2_normalize
 from tapedeck.keras.backend import epsilon
@@ -228,6 +229,7 @@ def _binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0,
         "keras.metrics.binary_crossentropy", "losses.BCE", "losses.bce", "metrics.BCE", "metrics.bce", "keras.losses.BCE",
         "keras.losses.bce", "keras.metrics.BCE", "keras.metrics.bce")
 @_mean_of(_binary_crossentropy)
+@needs_extents
 def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
     """The mean along axis of −y_true·ln p − (1 − y_true)·ln(1 − p).
 
@@ -374,6 +376,7 @@ def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
 
 
 @public("losses.circle", "keras.losses.circle")
+@needs_extents
 def circle(y_true, y_pred, ref_labels=None, ref_embeddings=None, remove_diagonal=True, gamma=80, margin=0.4):
     """The circle loss of embeddings (Sun and others 2020, https://arxiv.org/abs/2002.10857), of the distances 1 − y_pred·refᵀ.
 
@@ -406,6 +409,7 @@ def circle(y_true, y_pred, ref_labels=None, ref_embeddings=None, remove_diagonal
 
 
 @public("losses.categorical_generalized_cross_entropy", "keras.losses.categorical_generalized_cross_entropy")
+@needs_extents
 def categorical_generalized_cross_entropy(y_true, y_pred, q):
     """(1 − p^q) / q, p being the probability of the right class (Zhang and Sabuncu 2018, https://arxiv.org/abs/1805.07836).
 

@@ -3,6 +3,7 @@ from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.extents import as_dtype_of, count, extents
+from tapedeck._core.host_ops import needs_extents
 from tapedeck.keras.settings import floatx
 
 _cast, _reshape, _expand_dims, _squeeze = op("cast"), op("reshape"), op("expand_dims"), op("squeeze")
@@ -28,12 +29,15 @@ def floating(value):
     return made
 
 
+@needs_extents
 def same_rank(first, second, expand_one_axis=True):
     """Both, where one has one axis more than the other and its last extent is 1: with the same number of axes.
 
     The longer loses its last axis; where the shorter has one axis alone and expand_one_axis, that gains one instead.
     """
     difference = len(first.shape) - len(second.shape)
+    if difference in (1, -1) and (first if difference == 1 else second).shape[-1] is None:
+        raise ValueError("the last extent of the longer one must be known")
     if difference == 1 and first.shape[-1] == 1:
         if len(second.shape) == 1 and expand_one_axis:
             return first, _expand_dims(second, -1)

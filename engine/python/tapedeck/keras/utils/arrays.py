@@ -5,12 +5,21 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core.composites import op as _op
+from tapedeck._core.host_ops import Known, needs_values
 from tapedeck._core.public import public
 from tapedeck._math.reductions import norm
 from tapedeck._random import distributions as random_ops
 
 
+def _of_classes(x, num_classes, **_):
+    shape = x.shape.as_list() if x.shape.rank is not None else None
+    if shape is None or len(shape) > 1 and shape[-1] is None:  # an axis of extent 1 would go
+        return Known("float32", None)
+    return Known("float32", [*(shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape), num_classes])
+
+
 @public("keras.utils.to_categorical")
+@needs_values("x", known=_of_classes)
 def to_categorical(x, num_classes=None):
     """Class numbers as rows of zeros with a 1 at the class.
 
