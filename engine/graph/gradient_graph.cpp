@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/frame.h"
 #include "engine/graph/taped_graph.h"
 #include "engine/tape/tape_state.h"
@@ -42,7 +43,7 @@ GradientGraphs::GradientGraphs(const Graph& graph) : graph_(graph) {
   std::size_t ops = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (is_open(graph, node) || node.tape) return;
+    if (is_open(graph, node) || node.tape || has_differentiable_calls(node)) return;
     add_constants_inside(graph, node, inner_constants_);
     if (node.kind == NodeKind::op && node.op->vjp) ++ops;
     const bool is_input =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
@@ -203,11 +204,20 @@ std::vector<ValueSpec> specs_of_results(const Node& node) {
   return specs;
 }
 
+/// With a record around its ops where an observer listens.
+Tensors run_array(const Node& node, std::span<const Tensor> inputs) {
+  if (!current_observer()) return node.host->function(inputs);
+  return in_part(
+      node, [&] { return node.host->name; }, inputs, [&] { return node.host->function(inputs); });
+}
+
 Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
+  std::optional<WholeScope> scope;
+  if (is_array_call(node)) scope.emplace(node.scope);
   if (current_tracer())
     return host_call(node.host->owning ? node.host->owning() : *node.host, specs_of_results(node), inputs);
-  Tensors results = node.host->function(inputs);
+  Tensors results = is_array_call(node) ? run_array(node, inputs) : node.host->function(inputs);
   if (results.size() != node.results.size())
     fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
                                node.results.size());
