@@ -1,6 +1,7 @@
 """Iterators of data sets."""
 from tapedeck import _engine
 from tapedeck._core.public import NAMES, public
+from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
 from tapedeck.data import structure as _structure
 from tapedeck.data.graph_stages import CARRIER, GraphStage, is_stage, key_of
@@ -254,6 +255,19 @@ def _as_numpy(leaf):
     return leaf.numpy() if isinstance(leaf, _engine.Tensor) else leaf.as_numpy_iterator()
 
 
+def _leaf_of(spec, tensor):
+    """The leaf that a graph carries by the tensor."""
+    if not isinstance(spec, DatasetSpec):
+        return tensor
+    stage = leaf_in_graph(spec, tensor) if _engine.is_symbolic(tensor) else _engine.carried_by(tensor)
+    return NAMES["data.Dataset"](stage, spec.element_spec)
+
+
+def _spec_seen(spec, tensor):
+    """The spec of a leaf of which a graph knows what it knows of the tensor."""
+    return spec if isinstance(spec, DatasetSpec) else TensorSpec(None if tensor.shape.rank is None else tensor.shape, tensor.dtype)
+
+
 @public("experimental.Optional", "data.experimental.Optional", "contrib.data.Optional")
 class Optional:
     """A value that may be there, as an iterator's get_next_as_optional() gives it."""
@@ -289,6 +303,31 @@ class Optional:
 
     element_spec = property(lambda self: self._spec, doc="The spec of the value.")
     _type_spec = property(lambda self: OptionalSpec(self._spec))
+
+    # ---- in graphs (_autograph/state.py): whether there is a value, and its leaves, zeros where there is none
+
+    def _is_formed(self):
+        return True
+
+    def _carried(self):
+        leaves = map(_structure.as_leaf, _structure.flatten(self._values[0])) if self._values else zeros_of(self._spec)
+        return [self.has_value(), *map(as_tensor, leaves)]
+
+    def _carried_shapes(self):
+        return [None, *(None if isinstance(each, DatasetSpec) else TensorShape(each.shape) for each in _structure.flatten(self._spec))]
+
+    def _maker(self):
+        return Optional(self._spec)._with
+
+    def _with(self, tensors):
+        if tensors is None:
+            return self
+        there, *leaves = tensors
+        specs = _structure.flatten(self._spec)
+        element = _structure.pack(self._spec, map(_leaf_of, specs, leaves))
+        if not _engine.is_symbolic(there):
+            return Optional(self._spec, (element,) if bool(there) else ())
+        return Optional(_structure.pack(self._spec, map(_spec_seen, specs, leaves)), (element,), there)
 
     def __repr__(self):
         return f"Optional({self._values[0]!r})" if self._values else "Optional.empty"
