@@ -12,6 +12,10 @@ VECTOR = tf.constant([1.5, -2., 3., 0.25])
 
 
 class ArrayCase(GraphCase):
+    def setUp(self):
+        super().setUp()
+        self.enterContext(self.assertNoLogs("tensorflow", "WARNING"))  # that a function cannot be traced, and runs eagerly
+
     def check(self, function, *arguments):
         """As eager code, with shapes that are known while it is traced and with shapes that are not."""
         self.assertAsEager(function, *arguments)
