@@ -121,7 +121,7 @@ void require_fitting(const TensorArray& array, const Tensor& value) {
                                ", the value has shape ", to_string(value.shape()));
 }
 
-/// Puts a value that fits there. Where an observer listens, the write is a record: of an identity.
+/// Puts a value there. Throws where it does not fit.
 void put(TensorArray& array, std::int64_t number, const Tensor& value) {
   require_fitting(array, value);
   if (array.kind.infers && !is_known(array.kind.element)) {
@@ -162,7 +162,8 @@ void replace(TensorArray& array, std::span<const Tensor> parts, const char* what
 
 Tensor joined_or_empty(const TensorArray& array, const Tensors& elements, bool stacks,
                        std::int64_t axis_of_all) {
-  if (!elements.empty()) return stacks ? ops::stack(elements, axis_of_all) : ops::concat(elements, axis_of_all);
+  if (!elements.empty())
+    return stacks ? ops::stack(elements, axis_of_all) : ops::concat(elements, axis_of_all);
   const ValueSpec& element = array.kind.element;
   if (!is_known(element) || axis_of_all != 0)
     fail<InvalidArgumentError>("TensorArray: it is empty, and the element_shape is not known");
@@ -236,7 +237,7 @@ Tensor array_write(const Tensor& array, const Tensor& index, const Tensor& value
     return changed(inputs[0], [&](TensorArray& made) {
       const std::int64_t number = index_of(inputs[1]);
       require_room(made, "index", number);
-      // A record of its own for the row, where one is wanted: the gate stops there, and the watch sees its values.
+      // Where an observer listens, the row has a record: the gate stops there, and the watch sees its values.
       put(made, number, current_observer() ? ops::identity(inputs[2]) : inputs[2]);
     });
   };

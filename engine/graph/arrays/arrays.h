@@ -1,13 +1,13 @@
-// Arrays of tensors that graphs carry: a tf.TensorArray whose indices only a run knows, and a list that a loop
-// makes longer.
+// Arrays of tensors that graphs carry: a tf.TensorArray whose indices only a run knows, and a list that a
+// loop makes longer.
 //
 // An array holds the tensors that were written, as eager code does: so reads give these very tensors, a write
 // copies none, and tapes find gradients by the same ops in the same order. A graph has it as a scalar, whose
 // storage keeps it alive; of the elements' dtype where that has gradients, so that a trace sees what is
 // connected, else int64. An array never changes: a write makes another one, which shares what stays.
 //
-// Each function here is a call in the graph that this thread traces, and runs at once where nothing is traced.
-// Errors begin with "TensorArray: ".
+// Each function here is a call in the graph that this thread traces, and runs at once where nothing is
+// traced. Errors begin with "TensorArray: ".
 #pragma once
 
 #include <optional>

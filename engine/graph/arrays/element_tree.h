@@ -8,8 +8,8 @@
 
 namespace tapedeck::graph {
 
-/// A tree with 16 tensors in each leaf. A copy costs nothing; a change of what a copy shares makes a leaf, and
-/// the nodes above it, anew: some 50 handles for 4,000 tensors. Copies may be read and changed on several
+/// A tree with 16 tensors in each leaf. A copy costs nothing; a change of what a copy shares makes a leaf,
+/// and the nodes above it, anew: some 50 handles for 4,000 tensors. Copies may be read and changed on several
 /// threads at once.
 class ElementTree {
  public:

@@ -321,7 +321,8 @@ void bind_buffering_stages(py::class_<DatasetHandle>& stage) {
       "name", [](Self self) { return self.dataset->name(); }, "What it does.\nReturns: str.");
 }
 
-// ---- loops of graphs over data sets: two calls for each element, which therefore do without Python's functions
+// ---- loops of graphs over data sets: two calls for each element, which therefore do without Python's
+// functions
 
 /// The handle of what `carrier_of(tf.data.Iterator)` gave.
 IteratorHandle& handle_carried_by(const Tensor& carrier) {

@@ -12,7 +12,7 @@
 namespace tapedeck::python {
 namespace {
 
-const Tensor& given(const py::handle tensor) {
+const Tensor& array_argument(const py::handle tensor) {
   return required_tensor(tensor.ptr(), "TensorArray");
 }
 
@@ -24,7 +24,7 @@ graph::ValueSpec known_of(const py::object& dtype, const py::object& shape) {
   return {*found, sample, unknown};
 }
 
-py::object made(const Tensor& tensor) {
+py::object wrapped(const Tensor& tensor) {
   return checked(wrap(tensor));
 }
 
@@ -32,18 +32,18 @@ py::object array_object(const py::object& dtype, const py::object& shape, bool i
                         const py::handle count, const std::vector<std::int64_t>& numbers,
                         const py::sequence& tensors, const std::vector<std::int64_t>& cleared) {
   Tensors written;
-  for (const py::handle tensor : tensors) written.push_back(given(tensor));
-  return made(
-      graph::array_of({known_of(dtype, shape), infers, grows}, given(count), numbers, written, cleared));
+  for (const py::handle tensor : tensors) written.push_back(array_argument(tensor));
+  return wrapped(graph::array_of({known_of(dtype, shape), infers, grows}, array_argument(count), numbers,
+                                 written, cleared));
 }
 
 /// (tensors, None where there is none; numbers of those that are cleared; shape)
 py::tuple parts_of(const py::handle carrier) {
-  const graph::TensorArray& array = graph::array_carried_by(given(carrier));
+  const graph::TensorArray& array = graph::array_carried_by(array_argument(carrier));
   py::list tensors, cleared;
   for (std::int64_t i = 0; i < array.elements.size(); ++i) {
     const graph::ElementTree::Element element = array.elements[i];
-    tensors.append(element.tensor ? made(element.tensor) : py::none());
+    tensors.append(element.tensor ? wrapped(element.tensor) : py::none());
     if (element.cleared) cleared.append(i);
   }
   const graph::ValueSpec& known = array.kind.element;
@@ -53,8 +53,8 @@ py::tuple parts_of(const py::handle carrier) {
 }  // namespace
 
 void bind_graph_arrays(py::module_& module) {
-  module.def("array_of", &array_object, py::arg("dtype"), py::arg("shape"), py::arg("infers"), py::arg("grows"),
-             py::arg("count"), py::arg("numbers"), py::arg("tensors"), py::arg("cleared"),
+  module.def("array_of", &array_object, py::arg("dtype"), py::arg("shape"), py::arg("infers"),
+             py::arg("grows"), py::arg("count"), py::arg("numbers"), py::arg("tensors"), py::arg("cleared"),
              "A scalar that carries an array with so many elements, of which those of these numbers are the "
              "tensors.");
   module.def("array_parts", &parts_of, py::arg("array"),
@@ -62,51 +62,57 @@ void bind_graph_arrays(py::module_& module) {
   module.def(
       "array_write",
       [](py::handle array, py::handle index, py::handle value) {
-        return made(graph::array_write(given(array), given(index), given(value)));
+        return wrapped(
+            graph::array_write(array_argument(array), array_argument(index), array_argument(value)));
       },
       py::arg("array"), py::arg("index"), py::arg("value"));
   module.def(
       "array_read",
       [](py::handle array, py::handle index, const py::object& dtype, const py::object& shape) {
-        return made(graph::array_read(given(array), given(index), known_of(dtype, shape)));
+        return wrapped(
+            graph::array_read(array_argument(array), array_argument(index), known_of(dtype, shape)));
       },
       py::arg("array"), py::arg("index"), py::arg("dtype"), py::arg("shape"));
   module.def(
       "array_stack",
       [](py::handle array, std::int64_t axis, const py::object& dtype, const py::object& shape) {
-        return made(graph::array_stack(given(array), axis, known_of(dtype, shape)));
+        return wrapped(graph::array_stack(array_argument(array), axis, known_of(dtype, shape)));
       },
       py::arg("array"), py::arg("axis"), py::arg("dtype"), py::arg("shape"));
   module.def(
       "array_gather",
       [](py::handle array, py::handle indices, const py::object& dtype, const py::object& shape) {
-        return made(graph::array_gather(given(array), given(indices), known_of(dtype, shape)));
+        return wrapped(
+            graph::array_gather(array_argument(array), array_argument(indices), known_of(dtype, shape)));
       },
       py::arg("array"), py::arg("indices"), py::arg("dtype"), py::arg("shape"));
   module.def(
       "array_concat",
       [](py::handle array, std::int64_t axis, const py::object& dtype, const py::object& shape) {
-        return made(graph::array_concat(given(array), axis, known_of(dtype, shape)));
+        return wrapped(graph::array_concat(array_argument(array), axis, known_of(dtype, shape)));
       },
       py::arg("array"), py::arg("axis"), py::arg("dtype"), py::arg("shape"));
   module.def(
-      "array_size", [](py::handle array) { return made(graph::array_size(given(array))); }, py::arg("array"));
+      "array_size", [](py::handle array) { return wrapped(graph::array_size(array_argument(array))); },
+      py::arg("array"));
   module.def(
       "array_unstack",
       [](py::handle array, py::handle value) {
-        return made(graph::array_unstack(given(array), given(value)));
+        return wrapped(graph::array_unstack(array_argument(array), array_argument(value)));
       },
       py::arg("array"), py::arg("value"));
   module.def(
       "array_scatter",
       [](py::handle array, py::handle indices, py::handle value) {
-        return made(graph::array_scatter(given(array), given(indices), given(value)));
+        return wrapped(
+            graph::array_scatter(array_argument(array), array_argument(indices), array_argument(value)));
       },
       py::arg("array"), py::arg("indices"), py::arg("value"));
   module.def(
       "array_split",
       [](py::handle array, py::handle value, py::handle lengths) {
-        return made(graph::array_split(given(array), given(value), given(lengths)));
+        return wrapped(
+            graph::array_split(array_argument(array), array_argument(value), array_argument(lengths)));
       },
       py::arg("array"), py::arg("value"), py::arg("lengths"));
 }

@@ -418,7 +418,7 @@ class Optionals(ArrayCase):
     def test_another_shape_is_refused(self):
         def changed(n):
             found = tf.experimental.Optional.from_value(tf.zeros([2]))
-            for i in tf.range(n):
+            for _ in tf.range(n):
                 found = tf.experimental.Optional.from_value(tf.zeros([3]))
             return found
 

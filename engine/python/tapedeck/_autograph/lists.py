@@ -49,8 +49,8 @@ def added_items(before, after):
 
 
 class GrowingList:
-    """A list in a graph: an array for each leaf of its items, which are all nested alike and have the same dtypes. In a loop and in a branch
-    it is a variable; where a function returns it, a run makes a list of it."""
+    """A list in a graph: an array for each leaf of its items, which are all nested alike and have the same dtypes. In a loop and in a
+    branch it is a variable; where a function returns it, a run makes a list of it."""
 
     def __init__(self, form, arrays):
         self._form, self._arrays = form, arrays
