@@ -284,14 +284,28 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
         [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
   }
+  const auto holds = [&] {
+    const Value result = condition.graph().results[0];
+    if (condition.graph().nodes[static_cast<std::size_t>(result.node)].kind != NodeKind::parameter)
+      return decides(node, call(condition, variables, of_condition)[0]);
+    const auto place =
+        static_cast<std::size_t>(result.node);  // the body computed it, as for AutoGraph's loops
+    return decides(node, place < count ? variables[place] : of_condition[place - count]);
+  };
   return in_part(
       node, [&] { return loop_name(node); }, inputs.first(count),
       [&] {
-        for (std::uint64_t turn = 1; decides(node, call(condition, variables, of_condition)[0]); ++turn) {
+        for (std::uint64_t turn = 1; holds(); ++turn) {
           check_interrupt();
+          variables.insert(variables.end(), of_body.begin(), of_body.end());
+          if (!current_observer()) {
+            variables = body.run_owned(std::move(variables));
+            continue;
+          }
+          const Tensors arguments = std::move(variables);
           variables = in_part(
-              node, [&] { return iteration_name(turn); }, variables,
-              [&] { return call(body, variables, of_body); });
+              node, [&] { return iteration_name(turn); }, std::span<const Tensor>(arguments).first(count),
+              [&] { return body(arguments); });
         }
         return variables;
       });

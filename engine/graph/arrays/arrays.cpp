@@ -232,13 +232,32 @@ Tensor array_of(ArrayKind kind, const Tensor& count, std::span<const std::int64_
   return called("TensorArray", make, result, inputs);
 }
 
+namespace {
+
+/// Where an observer listens, what is written has a record: the gate stops there, and the watch sees its
+/// values.
+Tensor shown(const Tensor& value) {
+  return current_observer() ? ops::identity(value) : value;
+}
+
+}  // namespace
+
+Tensor array_append(const Tensor& array, const Tensor& value) {
+  const auto append = [](std::span<const Tensor> inputs) {
+    return changed(inputs[0], [&](TensorArray& made) {
+      require_room(made, "index", made.elements.size());
+      put(made, made.elements.size(), shown(inputs[1]));
+    });
+  };
+  return called("list.append", append, spec_of_carrier(array), Tensors{array, value});
+}
+
 Tensor array_write(const Tensor& array, const Tensor& index, const Tensor& value) {
   const auto write = [](std::span<const Tensor> inputs) {
     return changed(inputs[0], [&](TensorArray& made) {
       const std::int64_t number = index_of(inputs[1]);
       require_room(made, "index", number);
-      // Where an observer listens, the row has a record: the gate stops there, and the watch sees its values.
-      put(made, number, current_observer() ? ops::identity(inputs[2]) : inputs[2]);
+      put(made, number, shown(inputs[2]));
     });
   };
   return called("TensorArray.write", write, spec_of_carrier(array), Tensors{array, index, value});

@@ -46,6 +46,8 @@ bool has_differentiable_calls(const Node& node);
 
 // `result`: what the trace knows of the tensor that a read gives.
 Tensor array_write(const Tensor& array, const Tensor& index, const Tensor& value);
+/// Behind the last element, of an array that grows.
+Tensor array_append(const Tensor& array, const Tensor& value);
 /// Zeros where nothing was written and the whole shape is known.
 Tensor array_read(const Tensor& array, const Tensor& index, const ValueSpec& result);
 /// All elements along a new axis; those of these indices along a new first one; all, joined along an axis.

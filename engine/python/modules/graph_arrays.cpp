@@ -67,6 +67,12 @@ void bind_graph_arrays(py::module_& module) {
       },
       py::arg("array"), py::arg("index"), py::arg("value"));
   module.def(
+      "array_append",
+      [](py::handle array, py::handle value) {
+        return wrapped(graph::array_append(array_argument(array), array_argument(value)));
+      },
+      py::arg("array"), py::arg("value"));
+  module.def(
       "array_read",
       [](py::handle array, py::handle index, const py::object& dtype, const py::object& shape) {
         return wrapped(

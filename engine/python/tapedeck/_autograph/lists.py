@@ -86,8 +86,8 @@ class GrowingList:
         if nest._shape_of(form) != nest._shape_of(self._form):
             raise _engine.TypeMismatchError(f"a list that a loop of a graph makes longer has items of the form {self._form!r}; {item!r} "
                                             "has another one")
-        count, leaves = self._arrays[0].size(), [tensor(leaf) for leaf in nest.flatten(item)]
-        self._arrays = [array.write(count, leaf) for array, leaf in zip(self._arrays, leaves)]
+        leaves = [tensor(leaf) for leaf in nest.flatten(item)]
+        self._arrays = [array._appended(leaf) for array, leaf in zip(self._arrays, leaves)]
         self._saw(leaves)
 
     def extend(self, items):

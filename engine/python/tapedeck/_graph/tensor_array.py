@@ -186,6 +186,11 @@ class TensorArray:
         made._seen, made._ready = other._static() if isinstance(other, TensorArray) else None, True
         return made
 
+    def _appended(self, value):
+        """The array with one tensor more."""
+        carrier, made = self._formed(), self._own()
+        return made._hold(_engine.array_append(carrier, made._fitting(value)), None)
+
     def _saw(self, shape):
         """A tensor of that shape is among them, too: in a list, whose items may differ."""
         self._seen = shape if self._seen is None else _common(self._seen, shape)
