@@ -6,7 +6,8 @@ rounds in which both take turns, so that a slower moment of the machine meets bo
 PATTERN: cases whose names have one of these in them; else all. `call_empty` is what a call of a function costs that does nothing.
 `small_op` is what one more op of ten numbers costs inside a function (bench_engine's add_10 is the same op called from C++, with its
 checks). `trace_resnet50` is seconds of tracing ResNet-50 with its gradient; `branches_*` are two chains of products that do not
-depend on each other. `array_*`, `list_appends` and `data_loop` are loops of 4,000 iterations. The steps are those of bench_training.py; in `*_gradient` the tape is outside of the function."""
+depend on each other. `array_*`, `list_appends` and `data_loop` are loops of 4,000 iterations. The steps are those of bench_training.py; in
+`*_gradient` but `array_gradient` the tape is outside of the function."""
 import argparse
 import json
 import statistics

@@ -88,7 +88,8 @@ class TestGraphArrays : public QObject {
     QCOMPARE(second.to_vector(), std::vector<double>{0});  // as a value, it is no NaN
     EXPECT_ERROR(OutOfRangeError, graph::array_read(first, whole(3), {}),
                  "TensorArray: index is 3; the size is 1");
-    EXPECT_ERROR(InvalidArgumentError, graph::array_size(row), "TensorArray: a tensor does not carry an array");
+    EXPECT_ERROR(InvalidArgumentError, graph::array_size(row),
+                 "TensorArray: a tensor does not carry an array");
   }
 
   void a_loop_in_a_graph_writes_and_its_tape_finds_the_rows() {
