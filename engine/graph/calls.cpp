@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/run_log.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observed.h"
@@ -30,6 +31,14 @@ bool is_in(const Part* part, const Part* around) {
   for (; part; part = part->around.get())
     if (part == around) return true;
   return around == nullptr;
+}
+
+/// What records show: an array is no value.
+Tensors without_arrays(std::span<const Tensor> tensors) {
+  Tensors shown;
+  for (const Tensor& tensor : tensors)
+    if (!carries_array(tensor)) shown.push_back(tensor);
+  return shown;
 }
 
 Event event_of(std::string_view name, std::span<const Tensor> inputs) {
@@ -90,7 +99,8 @@ Tensors in_call(const Graph& graph, const std::string& signature, std::span<cons
   if (!observer) return run();
   TensorSpecs results;
   for (const Value result : graph.results) results.push_back(graph.spec(result));
-  Event event = event_of(signature, arguments.first(graph.arguments));
+  const Tensors shown = without_arrays(arguments.first(graph.arguments));
+  Event event = event_of(signature, shown);
   event.outputs = results;
   return tapedeck::detail::observed(observer, event, [&](std::uint64_t) { return run(); });
 }
@@ -102,9 +112,15 @@ Tensors in_part(const Node& node, const std::function<std::string()>& name, std:
   const LocationScope location(node.location);
   const WholeScope scope(node.scope);
   const std::string text = name();
-  Event event = event_of(text, inputs);
+  const Tensors shown = without_arrays(inputs);
+  Event event = event_of(text, shown);
   event.part = true;
-  return tapedeck::detail::observed(observer, event, [&](std::uint64_t) { return run(); });
+  Tensors results;
+  tapedeck::detail::observed(observer, event, [&](std::uint64_t) {
+    results = run();
+    return without_arrays(results);
+  });
+  return results;
 }
 
 std::string branch_name(const Node& node, bool is_true) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/hoisted_reads.h"
 #include "engine/graph/specializations.h"
 #include "engine/graph/taped_graph.h"
@@ -54,7 +55,7 @@ GradientGraphs::GradientGraphs(const Graph& before)
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const bool is_control = node.kind == NodeKind::branch || node.kind == NodeKind::loop;
-    if (node.tape || node.kind == NodeKind::unwind) return;
+    if (node.tape || node.kind == NodeKind::unwind || has_differentiable_calls(node)) return;
     if (node.kind == NodeKind::loop && node.results.size() > node.graphs[1]->arguments) return;
     add_constants_inside(graph, node, inner_constants_);
     depends_on_tapes_ = depends_on_tapes_ || is_control || node.kind == NodeKind::custom;

@@ -4,13 +4,14 @@
 #include <map>
 #include <set>
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::graph {
 namespace {
 
 bool is_differentiable(const Node& node) {
-  const bool computes = node.kind == NodeKind::op || node.kind == NodeKind::branch ||
+  const bool computes = node.kind == NodeKind::op || is_array_call(node) || node.kind == NodeKind::branch ||
                         node.kind == NodeKind::loop || node.kind == NodeKind::custom ||
                         node.kind == NodeKind::gradient;
   return computes &&
@@ -28,7 +29,7 @@ bool any_inside(const Node& node, const Predicate& holds) {
 
 void check_repeatable(const Node& node) {
   const auto once = [](const Node& inner) {
-    return inner.kind == NodeKind::assign || inner.kind == NodeKind::host ||
+    return inner.kind == NodeKind::assign || (inner.kind == NodeKind::host && !is_array_call(inner)) ||
            (inner.draws && inner.draw_of < 0);
   };
   if (node.kind != NodeKind::branch && node.kind != NodeKind::loop) return;

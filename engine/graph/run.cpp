@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
@@ -216,14 +217,23 @@ std::vector<ValueSpec> specs_of_results(const Node& node) {
   return specs;
 }
 
+/// With a record around its ops where an observer listens.
+Tensors run_array(const Node& node, std::span<const Tensor> inputs) {
+  if (!current_observer()) return node.host->function(inputs);
+  return in_part(
+      node, [&] { return node.host->name; }, inputs, [&] { return node.host->function(inputs); });
+}
+
 Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
+  std::optional<WholeScope> scope;
+  if (is_array_call(node)) scope.emplace(node.scope);
   if (current_tracer()) {
     const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer());
     const bool owns = node.host->owning && !(tracer && tracer->shares_owner());
     return host_call(owns ? node.host->owning() : *node.host, specs_of_results(node), inputs);
   }
-  Tensors results = node.host->function(inputs);
+  Tensors results = is_array_call(node) ? run_array(node, inputs) : node.host->function(inputs);
   if (results.size() != node.results.size())
     fail<InvalidArgumentError>(node.host->name, ": gave ", results.size(), " tensors; the graph has ",
                                node.results.size());
@@ -307,19 +317,35 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
         variables, [&](std::span<const Tensor> values) { return call(condition, values, of_condition)[0]; },
         [&](std::span<const Tensor> values) { return call(body, values, of_body); }, invariants);
   }
+  const auto holds = [&] {
+    const Value result = condition.graph().results[0];
+    if (condition.graph().nodes[static_cast<std::size_t>(result.node)].kind != NodeKind::parameter)
+      return decides(node, call(condition, variables, of_condition)[0]);
+    const auto place =
+        static_cast<std::size_t>(result.node);  // the body computed it, as for AutoGraph's loops
+    return decides(node, place < count ? variables[place] : of_condition[place - count]);
+  };
   return in_part(
       node, [&] { return loop_name(node); }, inputs.first(count),
       [&] {
         const bool keeps = node.results.size() > count;
         KeptList list;
-        for (std::uint64_t turn = 1; decides(node, call(condition, variables, of_condition)[0]); ++turn) {
+        for (std::uint64_t turn = 1; holds(); ++turn) {
           check_interrupt();
-          Tensors next = in_part(
-              node, [&] { return iteration_name(turn); }, variables,
-              [&] { return call(body, variables, of_body); });
-          const auto kept = next.begin() + static_cast<std::ptrdiff_t>(count);
-          variables.assign(next.begin(), kept);
-          if (keeps) list.emplace_back(kept, next.end());
+          variables.insert(variables.end(), of_body.begin(), of_body.end());
+          if (!current_observer()) {
+            variables = body.run_owned(std::move(variables));
+          } else {
+            const Tensors arguments = std::move(variables);
+            variables = in_part(
+                node, [&] { return iteration_name(turn); }, std::span<const Tensor>(arguments).first(count),
+                [&] { return body(arguments); });
+          }
+          if (keeps) {
+            const auto kept = variables.begin() + static_cast<std::ptrdiff_t>(count);
+            list.emplace_back(kept, variables.end());
+            variables.erase(kept, variables.end());
+          }
         }
         if (keeps) variables.push_back(carrier_of(std::move(list)));
         return variables;

@@ -9,8 +9,8 @@ torch.compile, where it compiles within a minute; jax_jit. --kernels: the progra
 PATTERN: cases whose names have one of these in them; else all. `call_empty` is what a call of a function costs that does nothing.
 `small_op` is what one more op of ten numbers costs inside a function; the peers' compilers make one kernel of all. `kernel_*` is the same
 from C++, next to the kernel alone. `trace_resnet50` is seconds of tracing ResNet-50 with its gradient, jax_trace the same without
-compiling; `branches_*` are two chains of products that do not depend on each other. The steps are those of bench_training.py; in
-`*_gradient` the tape is outside of the function."""
+compiling; `branches_*` are two chains of products that do not depend on each other. `array_*`, `list_appends` and `data_loop` are loops of
+4,000 iterations. The steps are those of bench_training.py; in `*_gradient` but `array_gradient` the tape is outside of the function."""
 import argparse
 import json
 import os
@@ -298,12 +298,63 @@ def branches(size, length):
     return run
 
 
+def in_loops(case):
+    """4,000 rows of 200 numbers: `array_writes` puts them into a tf.TensorArray, `list_appends` into a list, `array_reads` takes them from
+    one, and `array_gradient` plays a tape over writes and reads; `data_loop` is a `for` over a data set of as many numbers."""
+    rows, width = 4000, 200
+    data = tf.data.Dataset.from_tensor_slices(tf.range(float(rows)))
+
+    def array_writes(a, count):
+        array = tf.TensorArray(tf.float32, size=rows)
+        for i in tf.range(count):
+            array = array.write(i, a)
+        return array.stack()
+
+    def list_appends(a, count):
+        items = []
+        for _ in tf.range(count):
+            items.append(a)
+        return tf.stack(items)
+
+    def array_reads(a, count):
+        array = tf.TensorArray(tf.float32, size=rows, clear_after_read=False).unstack(tf.tile(a[None], [rows, 1]))
+        total = a
+        for i in tf.range(count):
+            total = total + array.read(i)
+        return total
+
+    def array_gradient(a, count):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            array = tf.TensorArray(tf.float32, size=rows, clear_after_read=False)
+            for i in tf.range(count):
+                array = array.write(i, a * 2.)
+            y = tf.reduce_sum(array.stack())
+        return tape.gradient(y, a)
+
+    def data_loop(a, _):
+        total = a
+        for x in data:
+            total = total + x
+        return total
+
+    function = {each.__name__: each for each in (array_writes, list_appends, array_reads, array_gradient, data_loop)}[case]
+
+    def run(rounds):
+        a, count = tf.random.uniform([] if case == "data_loop" else [width]), tf.constant(rows)
+        traced = tf.function(function)
+        report(case, "ms", 1e3, in_turns({"eager": lambda: function(a, count), "graph": lambda: traced(a, count)}, rounds, 0.1))
+    return run
+
+
 CASES = {
     "call_empty": call_empty, "small_op": small_op, "kernels": kernels, "call_gradient": call_gradient, "mlp_step": training("mlp"),
     "mlp_gradient": forward_in_function("mlp"), "autoencoder_10000_step": autoencoder, "lstm_step": training("lstm"),
     "lstm_gradient": forward_in_function("lstm"), "transformer_step": training("transformer"),
     "transformer_gradient": forward_in_function("transformer"), "branches_64": branches(64, 8), "branches_128": branches(128, 8),
-    "branches_256": branches(256, 4), "trace_resnet50": trace_resnet50,
+    "branches_256": branches(256, 4), "trace_resnet50": trace_resnet50, "array_writes": in_loops("array_writes"),
+    "list_appends": in_loops("list_appends"), "array_reads": in_loops("array_reads"), "array_gradient": in_loops("array_gradient"),
+    "data_loop": in_loops("data_loop"),
 }
 
 

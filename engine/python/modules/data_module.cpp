@@ -4,14 +4,19 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "engine/data/state.h"
 #include "engine/data/threads.h"
+#include "engine/graph/control.h"
 #include "engine/ops/random/random_state.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/data_function.h"
+#include "engine/python/modules/host_function.h"
+#include "engine/python/modules/tape_object.h"
 #include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/interrupt.h"
 
@@ -67,17 +72,27 @@ class IteratorHandle {
 
   py::object next() {
     data::Element element;
-    const bool more = without_lock([&] {
-      try {
-        const Turn turn(*this);
-        return iterator_->next(element);
-      } catch (...) {
-        if (::gettid() != ::getpid() && data::all_threads_stopped()) wait_for_the_end();
-        throw;
-      }
-    });
-    if (!more) return py::none();
+    if (!take(element)) return py::none();
     return to_python(element);
+  }
+  /// Whether there is another element, which becomes `element`.
+  bool take(data::Element& element) {
+    return asked([&] {
+      if (!ahead_) return iterator_->next(element);
+      element = std::move(*ahead_);
+      ahead_.reset();
+      return true;
+    });
+  }
+  /// Whether there is another element, which stays the next one.
+  bool has_next() {
+    return asked([&] {
+      if (ahead_) return true;
+      data::Element element;
+      if (!iterator_->next(element)) return false;
+      ahead_ = std::move(element);
+      return true;
+    });
   }
   py::tuple save() {
     data::State state;
@@ -106,6 +121,7 @@ class IteratorHandle {
       const Turn turn(*this);
       data::StateReader reader(state);
       iterator_->restore(reader);
+      ahead_.reset();
       reader.end();
     });
   }
@@ -131,8 +147,22 @@ class IteratorHandle {
     IteratorHandle& handle_;
   };
 
+  template <class Work>
+  bool asked(Work&& work) {
+    return without_lock([&] {
+      try {
+        const Turn turn(*this);
+        return work();
+      } catch (...) {
+        if (::gettid() != ::getpid() && data::all_threads_stopped()) wait_for_the_end();
+        throw;
+      }
+    });
+  }
+
   DatasetPointer dataset_;
   data::IteratorPointer iterator_;
+  std::optional<data::Element> ahead_;  ///< what has_next() found
   std::mutex mutex_;
   std::atomic<std::thread::id> owner_{};
 };
@@ -291,12 +321,60 @@ void bind_buffering_stages(py::class_<DatasetHandle>& stage) {
       "name", [](Self self) { return self.dataset->name(); }, "What it does.\nReturns: str.");
 }
 
+// ---- loops of graphs over data sets: two calls for each element, which therefore do without Python's
+// functions
+
+/// The handle of what `carrier_of(tf.data.Iterator)` gave.
+IteratorHandle& handle_carried_by(const Tensor& carrier) {
+  static PyObject* name = PyUnicode_InternFromString("_iterator");
+  const py::object iterator = carried_by(carrier);
+  return checked(PyObject_GetAttr(iterator.ptr(), name)).cast<IteratorHandle&>();
+}
+
+Tensors next_of_carried(std::span<const Tensor> values) {
+  const py::gil_scoped_acquire lock;
+  Tensors leaves;
+  if (gpu_count() > 0) {  // elements may go to one
+    const py::object found = checked(PyObject_CallNoArgs(carried_by(values[0]).attr("_next_leaves").ptr()));
+    if (found.is_none()) fail<OutOfRangeError>("End of sequence");
+    for (const py::handle leaf : found) leaves.push_back(required_tensor(leaf.ptr(), "next element"));
+    return leaves;
+  }
+  data::Element element;
+  if (!handle_carried_by(values[0]).take(element)) fail<OutOfRangeError>("End of sequence");
+  for (data::Component& leaf : element) leaves.push_back(std::move(leaf.tensor));
+  return leaves;
+}
+
+py::object more_in_graph(const py::handle carrier) {
+  const auto more = [](std::span<const Tensor> values) {
+    const py::gil_scoped_acquire lock;
+    return Tensors(1, Tensor::scalar(handle_carried_by(values[0]).has_next(), DType::bool_));
+  };
+  const graph::ValueSpec result{DType::bool_, {}, {}};
+  return checked(wrap(graph::host_call({"more elements", more, false, {}}, {&result, 1},
+                                       {&required_tensor(carrier.ptr(), "iterator"), 1})[0]));
+}
+
+/// `results`: dtype and shape of each leaf, all of which are tensors.
+py::list next_in_graph(const py::handle carrier, const py::sequence& results) {
+  std::vector<graph::ValueSpec> specs;
+  for (const py::handle result : results) {
+    const auto [dtype, shape] = py::cast<std::pair<py::object, py::object>>(result);
+    const auto [sample, unknown] = shape_given(shape.ptr());
+    specs.push_back({to_dtype(dtype.ptr(), {"iterator", "dtype"}).value(), sample, unknown});
+  }
+  return list_of(graph::host_call({"next element", next_of_carried, false, {}}, specs,
+                                  {&required_tensor(carrier.ptr(), "iterator"), 1}));
+}
+
 }  // namespace
 
 void bind_data(py::module_& module) {
   py::class_<IteratorHandle>(module, "DataIterator",
                              "An iterator of a data set's stages; elements are lists of leaves.")
       .def("next", &IteratorHandle::next, "The next element, or None at the end.")
+      .def("has_next", &IteratorHandle::has_next, "Whether there is another element, which next() gives.")
       .def("save", &IteratorHandle::save, "(numbers, tensors): what restore() takes.")
       .def("restore", &IteratorHandle::restore);
   py::class_<DatasetHandle> stage(module, "DataStage",
@@ -305,6 +383,10 @@ void bind_data(py::module_& module) {
   bind_stages(stage);
   bind_buffering_stages(stage);
   bind_data_files(module);
+  module.def("graph_iterator_more", &more_in_graph, py::arg("carrier"),
+             "In a graph, whether an iterator that carrier_of gave has another element.");
+  module.def("graph_iterator_next", &next_in_graph, py::arg("carrier"), py::arg("results"),
+             "In a graph, its next element: a list of tensors of these (dtype, shape).");
 }
 
 }  // namespace tapedeck::python

@@ -12,6 +12,7 @@
 #include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
+#include "engine/python/modules/graph_arrays.h"
 #include "engine/python/modules/graph_calls.h"
 #include "engine/python/modules/host_function.h"
 #include "engine/python/modules/tape_object.h"
@@ -428,6 +429,7 @@ void bind_graph_function(py::module_& module) {
 void bind_graph(py::module_& module) {
   bind_graph_function(module);
   bind_graph_calls(module);
+  bind_graph_arrays(module);
   bind_contexts(module);
   bind_repeat(module);
   module.def(

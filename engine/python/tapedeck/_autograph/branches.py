@@ -7,7 +7,7 @@ from tapedeck import _engine
 from tapedeck._autograph import state
 from tapedeck._autograph.backend import backend, is_symbolic
 from tapedeck._autograph.exits import RETURN, VALUE
-from tapedeck._autograph.lists import added_item, Grows, is_in_loop
+from tapedeck._autograph.lists import added_items, Grows, is_in_loop
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 
@@ -92,8 +92,8 @@ def _require_alike(name, one, other, line, lines):
         error = _engine.TypeMismatchError(
             f"{called} must have the same {same} in both branches of the if in line {line}: it is {state.shown(_as_tensor(one, other))} in "
             f"the main branch{_in(lines[0])}, {state.shown(_as_tensor(other, one))} in the else branch{_in(lines[1])}")
-        added = is_in_loop() and (added_item(one, other) or added_item(other, one))
-        raise Grows(name, *added, error) if added else error
+        added = is_in_loop() and (added_items(one, other) or added_items(other, one))
+        raise Grows(name, added, error) if added else error
 
 
 def _as_tensor(value, other):

@@ -5,17 +5,17 @@ import threading
 
 from tapedeck import _engine
 from tapedeck._core import nest
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import tensor
 from tapedeck._core.public import NAMES
 
 
 class Grows(Exception):
     """A list became longer in a loop of a graph, which is to be traced again with a GrowingList in its place."""
 
-    def __init__(self, name, item, error=None):
-        """item: one that was added; error: what is wrong where no loop around has the list."""
+    def __init__(self, name, items, error=None):
+        """items: those that were added; error: what is wrong where no loop around has the list."""
         super().__init__(name)
-        self.name, self.item, self.error = name, item, error
+        self.name, self.items, self.error = name, items, error
 
 
 _loops = threading.local()  # depth: of loops that this thread traces
@@ -40,35 +40,39 @@ def is_in_loop():
     return getattr(_loops, "depth", 0) > 0
 
 
-def added_item(before, after):
-    """An item that `after` has and `before`, a list, has not; None where it has not grown, in a tuple else."""
-    if type(before) is not list:
-        return None
+def added_items(before, after):
+    """Items that `after` has and `before`, a list, has not; of a GrowingList one that shows what its items are, where `before` says less.
+    None where it has not grown."""
     if isinstance(after, GrowingList):
-        return (after.sample(),)
-    return (after[len(before)],) if type(after) is list and len(after) > len(before) else None
+        return [after.sample()] if type(before) is list or isinstance(before, GrowingList) and before._conflict(after) else None
+    return after[len(before):] if type(before) is list and type(after) is list and len(after) > len(before) else None
 
 
 class GrowingList:
-    """A list in a graph: an array for each leaf of its items, which are all nested alike and have the same dtypes and shapes. In a loop and
-    in a branch it is a variable; where a function returns it, a run makes a list of it."""
+    """A list in a graph: an array for each leaf of its items, which are all nested alike and have the same dtypes. In a loop and in a
+    branch it is a variable; where a function returns it, a run makes a list of it."""
 
     def __init__(self, form, arrays):
         self._form, self._arrays = form, arrays
 
     @staticmethod
-    def of(items, sample):
-        """The list of these items, to which items like the sample may be added."""
-        leaves = [tensor(leaf) for leaf in nest.flatten(sample)]
-        shapes = [leaf.shape for leaf in leaves]
-        for item in items:
-            shapes = [shape if shape == tensor(leaf).shape else None for shape, leaf in zip(shapes, nest.flatten(item))]
-        arrays = [NAMES["TensorArray"](leaf.dtype, 0, dynamic_size=True, clear_after_read=False, infer_shape=False,
-                                       element_shape=leaf.shape if shape is None else shape)
-                  for leaf, shape in zip(leaves, shapes)]
-        made = GrowingList(nest.map_structure(lambda _: None, sample), arrays)
-        made.extend(items)
+    def of(items, samples):
+        """The list of these items, a list or a GrowingList, to which items like the samples may be added."""
+        made = items._with(None) if isinstance(items, GrowingList) else None
+        if made is None:
+            arrays = [NAMES["TensorArray"](tensor(leaf).dtype, 0, dynamic_size=True, clear_after_read=False, infer_shape=False)
+                      for leaf in nest.flatten(samples[0])]
+            made = GrowingList(nest.map_structure(lambda _: None, samples[0]), arrays)
+        for sample in samples:
+            made._saw([tensor(leaf) for leaf in nest.flatten(sample)])
+        if type(items) is list:
+            made.extend(items)
         return made
+
+    def _saw(self, leaves):
+        """Items have such leaves, too."""
+        for array, leaf in zip(self._arrays, leaves):
+            array._saw(leaf.shape)
 
     def sample(self):
         """An item's form, with tensors that show dtypes and shapes."""
@@ -82,8 +86,9 @@ class GrowingList:
         if nest._shape_of(form) != nest._shape_of(self._form):
             raise _engine.TypeMismatchError(f"a list that a loop of a graph makes longer has items of the form {self._form!r}; {item!r} "
                                             "has another one")
-        count = self._arrays[0].size()
-        self._arrays = [array.write(count, tensor(leaf)) for array, leaf in zip(self._arrays, nest.flatten(item))]
+        leaves = [tensor(leaf) for leaf in nest.flatten(item)]
+        self._arrays = [array._appended(leaf) for array, leaf in zip(self._arrays, leaves)]
+        self._saw(leaves)
 
     def extend(self, items):
         """Adds items."""
@@ -123,18 +128,11 @@ class GrowingList:
 
     def stacked(self, axis=0):
         """As tf.stack."""
-        values = self._alone("stack").stack()
-        return values if axis == 0 else _moved(values, axis)
+        return self._alone("stack")._stacked(axis)
 
     def concatenated(self, axis):
-        """As tf.concat. The items have equal extents."""
-        values = self._alone("concat").stack()
-        if axis == 0:
-            return self._alone("concat").concat()
-        axis = axis if axis > 0 else values.shape.rank - 1 + axis
-        shape, moved = op("shape")(values), _moved(values, axis)
-        extents = [shape[place + 1] if place != axis else shape[0] * shape[place + 1] for place in range(values.shape.rank - 1)]
-        return op("reshape")(moved, extents)
+        """As tf.concat."""
+        return self._alone("concat")._concatenated(axis)
 
     # ---- in graphs (state.py)
 
@@ -146,6 +144,15 @@ class GrowingList:
 
     def _carried_shapes(self):
         return [shape for array in self._arrays for shape in array._carried_shapes()]
+
+    def _zeros(self):
+        return [part for array in self._arrays for part in array._zeros()]
+
+    def _agreeing(self, other):
+        return GrowingList(self._form, [one._agreeing(another) for one, another in zip(self._arrays, other._arrays)])
+
+    def _conflict(self, after):
+        return any(one._conflict(another) for one, another in zip(self._arrays, after._arrays))
 
     def _with(self, tensors):
         if tensors is None:
@@ -161,22 +168,12 @@ class GrowingList:
             arrays = [make([next(remaining) for _ in range(count)]) for make, count in zip(makers, counts)]
             if any(map(_engine.is_symbolic, tensors)):
                 return GrowingList(form, arrays)
-            columns = [op("unstack")(array.stack(), axis=0) for array in arrays]
-            return [nest.pack_sequence_as(form, leaves) for leaves in zip(*columns)]
+            return [nest.pack_sequence_as(form, leaves) for leaves in zip(*(array._elements for array in arrays))]
 
         return made
 
     def __repr__(self):
         return f"<a list that a loop of a graph makes longer: {self._arrays!r}>"
-
-
-def _moved(values, axis):
-    """The first axis behind so many others."""
-    rank = values.shape.rank
-    axis = axis % rank
-    order = list(range(1, rank))
-    order.insert(axis, 0)
-    return op("transpose")(values, order)
 
 
 def taking(function):

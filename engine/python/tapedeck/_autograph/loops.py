@@ -5,7 +5,7 @@ from tapedeck._autograph.backend import backend, is_symbolic
 from tapedeck._autograph.branches import and_, not_, symbolic_if
 from tapedeck._autograph.exits import VALUE
 from tapedeck._autograph.items import items_of, Stream
-from tapedeck._autograph.lists import added_item, GrowingList, Grows, in_loop
+from tapedeck._autograph.lists import added_items, GrowingList, Grows, in_loop
 from tapedeck._autograph.state import Undefined, run
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import NAMES
@@ -113,9 +113,9 @@ class _Loop:
                     return self._traced(holds, counters, body, test, index)
                 except Grows as grows:
                     place = self._kept.index(grows.name) if grows.name in self._kept else None
-                    if place is None or type(before[place]) is not list:
+                    if place is None or not isinstance(before[place], (list, GrowingList)):
                         raise
-                    before[place] = GrowingList.of(before[place], grows.item)
+                    before[place] = GrowingList.of(before[place], grows.items)
                     self._set(before)
 
     def _traced(self, holds, counters, body, test, index):
@@ -143,6 +143,8 @@ class _Loop:
 
     def _may_change(self, before, after):
         """Whether shape_invariants let the value's shape change so."""
+        if any(map(state.conflict, state.leaves_of(before), state.leaves_of(after))):
+            return False
         old, new = state.tensors_of([before]), state.tensors_of([after])
         shapes = state.shapes_in_loop([before], self._invariant)
         return all(one.shape == other.shape if shape is None else shape.is_compatible_with(other.shape)
@@ -192,9 +194,9 @@ class _Loop:
             if isinstance(before, Undefined):
                 values[number] = before  # each iteration has its own
                 continue
-            added = added_item(before, after)
+            added = added_items(before, after)
             if added:
-                raise Grows(name, *added)
+                raise Grows(name, added)
             kind = "value" if isinstance(after, Undefined) else state.difference(_tensors(before), _tensors(after))
             if kind and not (kind == "shape" and self._may_change(before, after)):
                 self._refuse(name, before, after, kind)

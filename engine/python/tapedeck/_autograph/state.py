@@ -69,7 +69,9 @@ def is_tensor(value):
 def is_composite(value):
     """Whether it is an object that a graph carries as tensors: a tf.TensorArray, a tf.SparseTensor, tf.IndexedSlices. _carried() are those;
     _with(tensors): the object with others, _with(None): a copy; _carried_shapes(): their shapes in all iterations of a loop, None where one
-    keeps the shape that it has; _is_formed(): whether these are known yet, else _formed_as(another one) is to be carried."""
+    keeps the shape that it has; _is_formed(): whether these are known yet, else _formed_as(another one) is to be carried. Where what is
+    known of the object is more than its tensors show: _agreeing(another one): it, with what is known of both; _conflict(another one):
+    whether it may not become that one in a loop; _zeros(): tensors in place of those of an object that is not there."""
     return hasattr(type(value), "_carried")
 
 
@@ -161,7 +163,7 @@ def zeros_like(value):
     def zero(leaf):
         if not is_carried(leaf):
             return leaf
-        return _in_place_of(leaf, map(_zeros, _tensors_of_leaf(leaf)))
+        return _in_place_of(leaf, iter(leaf._zeros()) if hasattr(leaf, "_zeros") else map(_zeros, _tensors_of_leaf(leaf)))
 
     return nest.map_structure(zero, value) if nest.is_nested(value) else zero(value)
 
@@ -244,7 +246,17 @@ def _difference_of_leaves(one, other):
     shapes = one._carried_shapes() if is_composite(one) else [None]
     same = all(mine.shape == theirs.shape if shape is None else shape.is_compatible_with(theirs.shape)
                for mine, theirs, shape in zip(left, right, shapes))
-    return None if same else "shape"
+    return None if same and not conflict(one, other) else "shape"
+
+
+def conflict(one, other):
+    """Whether the one may not become the other in a loop, whose tensors may be alike."""
+    return hasattr(type(one), "_conflict") and type(one) is type(other) and one._conflict(other)
+
+
+def agreeing(one, other):
+    """The one, with what is known of both."""
+    return one._agreeing(other) if hasattr(type(one), "_agreeing") and type(one) is type(other) else one
 
 
 def _same_number(one, other):
@@ -253,8 +265,10 @@ def _same_number(one, other):
 
 def merged(one, other, tensors):
     """The one's form with these tensors in it, but where both have the same number or text, which stays Python's."""
-    (made,) = with_tensors([one], tensors)
     if not nest.is_nested(one):
+        (made,) = with_tensors([agreeing(one, other)], tensors)
         return one if _same_number(one, other) else made
+    one = nest.map_structure(agreeing, one, other)
+    (made,) = with_tensors([one], tensors)
     return nest.map_structure(lambda a, b, c: a if _same_number(a, b) else c, one, other, made)
 

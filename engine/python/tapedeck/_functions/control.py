@@ -1,6 +1,6 @@
 """Branches and loops of graphs on nested structures, and what AutoGraph asks for them."""
 from tapedeck import _engine
-from tapedeck._autograph import backend as autograph
+from tapedeck._autograph import backend as autograph, state
 from tapedeck._core import nest
 
 
@@ -58,7 +58,7 @@ def branch(function, pred, true_fn, false_fn):
     if kinds != kinds_there:
         missing = "None" if None in {*kinds, *kinds_there} else "another kind of object"
         raise TypeError(f"{function}: one branch returns {missing} where the other returns a tensor: {one!r} and {other!r}")
-    return _packed(one, results)
+    return _packed(nest.map_structure(state.agreeing, one, other), results)
 
 
 def _formed(cond, body, loop_vars):
@@ -105,6 +105,9 @@ def loop(function, cond, body, loop_vars, shapes=()):
         for number, (before, after) in enumerate(zip(leaves, made)):
             if _is_composite(before) and type(before) is not type(after):
                 raise _engine.TypeMismatchError(f"{function}: loop variable {number} is {before!r}, and body makes it {after!r}")
+            if state.conflict(before, after):
+                raise _engine.InvalidArgumentError(f"{function}: loop variable {number} is {before!r}, and body makes it {after!r}; its "
+                                                   "tensors' shape must stay")
         made = _expanded(made)
         if len(made) != len(tensors):
             raise _engine.InvalidArgumentError(f"{function}: body returns {len(made)} tensors; there are {len(tensors)} loop variables")

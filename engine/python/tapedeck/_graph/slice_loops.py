@@ -6,6 +6,7 @@ from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import NAMES
 from tapedeck._functions import control
 from tapedeck._graph.tensor_array import TensorArray
+from tapedeck.data.specs import TensorSpec
 
 
 class Elems:
@@ -29,13 +30,22 @@ class Elems:
         for other in counts[(0 if isinstance(self.count, int) else 1):]:
             NAMES["debugging.assert_equal"](other, tensor(self.count), message=f"{function}: the first axes of elems differ")
 
+        # The slices are there once, as in eager code: gradients are then what it has, to the bit.
+        self._arrays = [TensorArray(leaf.dtype, 0, dynamic_size=True, clear_after_read=False).unstack(leaf) for leaf in self._leaves]
+
     def at(self, index):
-        return nest.pack_sequence_as(self._elems, [op("gather")(leaf, 0 if repeats else index)
-                                                   for leaf, repeats in zip(self._leaves, self._repeats)])
+        return nest.pack_sequence_as(self._elems, [array.read(tensor(0) if repeats else index)
+                                                   for array, repeats in zip(self._arrays, self._repeats)])
+
+    def spec(self):
+        """What is known of a slice: a structure of TensorSpecs."""
+        return nest.pack_sequence_as(self._elems, [TensorSpec(None if leaf.shape.rank is None else leaf.shape[1:], leaf.dtype)
+                                                   for leaf in self._leaves])
 
 
 def _results(fn, arguments):
-    """The leaves' structure that fn returns, with tensors that show dtypes and shapes. What fn does is not part of the graph."""
+    """The leaves' structure that fn returns, with tensors that show dtypes and shapes. What fn does is not part of the graph. arguments:
+    structures of tensors or TensorSpecs."""
     seen = []
 
     def called(tensors):
@@ -50,7 +60,7 @@ def _results(fn, arguments):
 def mapped(function, fn, elems, check, broadcasts=False):
     """map_fn. check(the structure that fn returns): refuses what is not its signature."""
     slices = Elems(function, elems, broadcasts)
-    form = _results(fn, [slices.at(0)])
+    form = _results(fn, [slices.spec()])
     check(form)
     arrays = [TensorArray(each.dtype, slices.count, element_shape=each.shape) for each in nest.flatten(form)]
 

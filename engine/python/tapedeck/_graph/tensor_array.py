@@ -10,7 +10,7 @@ from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._functions import control
-from tapedeck._graph.slices import Slices
+from tapedeck.data.specs import TensorSpec
 
 _MOST = 2**24  # tensors; a list of places for more than that is a mistake, and would take the machine's memory
 
@@ -37,11 +37,15 @@ class TensorArray:
         self._elements = [None] * count
         self._dynamic = bool(dynamic_size)
         self._clears = clear_after_read is None or bool(clear_after_read)
-        self._infers = infer_shape
+        self._infers = bool(infer_shape)
         self._shape = None if element_shape is None else TensorShape(element_shape)
         self._cleared = set()
         self._trace = _engine.trace_number()  # of the graph whose tensors it may hold
-        self._slices = None  # in a graph: what it has in place of _elements, since it writes at indices that only a run knows
+        # In a graph that uses it at indices which only a run knows:
+        self._carrier = None  # what a run has in place of _elements
+        self._length = None  # how many it has where that is known, and stays
+        self._seen = None  # what the trace saw of the tensors' shape, where _shape says nothing
+        self._ready = not self._infers  # whether a loop need not look for their shape in its body
 
     @staticmethod
     def _whole(argument, value):
@@ -78,8 +82,8 @@ class TensorArray:
 
     def size(self, name=None):
         """How many tensors there are, with those that are not written: a scalar int32."""
-        if self._slices is not None:
-            return tensor(self._slices.count, "int32")
+        if self._carrier is not None:
+            return _engine.array_size(self._carrier) if self._length is None else tensor(self._length, "int32")
         return tensor(len(self._elements) if self._count is None else self._count, "int32")
 
     def identity(self):
@@ -90,44 +94,39 @@ class TensorArray:
         """Forgets all tensors."""
         self._elements.clear()
         self._cleared.clear()
-        self._slices = self._count = None
+        self._carrier = self._count = self._length = None
 
     # ---- in graphs
 
-    def _form(self):
-        """What is known of the tensors' shape, a TensorShape of known rank; None where nothing is."""
-        if self._shape is not None and self._shape.rank is not None:
-            return self._shape
-        return next((each.shape for each in self._elements if each is not None and each.shape.rank is not None), None)
+    def _static(self):
+        """What is known of the tensors' shape while a graph is traced: a TensorShape, or None."""
+        return self._seen if self._shape is None or self._shape.rank is None else self._shape
 
     def _is_formed(self):
-        """Whether a graph can carry it."""
-        return self._slices is not None or self._form() is not None
+        """Whether the tensors' shape is known as far as a graph needs it; else a loop looks in its body for what is written."""
+        return self._ready or self._static() is not None
+
+    def _known_length(self):
+        if self._carrier is not None or self._dynamic or self._count is not None:
+            return self._length
+        return len(self._elements)
 
     def _formed(self):
-        """The Slices that a graph carries."""
-        if self._slices is not None:
-            return self._slices
-        made = self._formed_for(self._form())
-        if self._trace == _engine.trace_number():
-            self._slices = made
+        """The tensor by which a graph carries it."""
+        if self._carrier is not None:
+            return self._carrier
+        count = len(self._elements) if self._count is None else self._count
+        there = [(number, each) for number, each in enumerate(self._elements) if each is not None]
+        made = _engine.array_of(self._dtype, self._shape, self._infers, self._dynamic, tensor(count, "int32"),
+                                [number for number, _ in there], [each for _, each in there], sorted(self._cleared))
+        if _engine.is_tracing() and self._trace == _engine.trace_number():
+            self._hold(made, self._known_length())
         return made
 
-    def _formed_for(self, shape):
-        """The Slices, for tensors of a shape that is known as far as this one is."""
-        if self._slices is not None:
-            return self._slices
-        known = self._form()
-        shape = shape if known is None else known
-        if shape is None or shape.rank is None:
-            raise InvalidArgumentError("TensorArray: its index is known only when the graph runs, and the element_shape is not known "
-                                       "before something is written; pass element_shape")
-        count = len(self._elements) if self._count is None else self._count
-        if not any(each is not None for each in self._elements):
-            made = Slices.zeros(count, shape, self._dtype)
-        else:
-            made = Slices(op("stack")(self._all(), 0), count, False)
-        return made.counted() if self._dynamic else made
+    def _hold(self, carrier, length):
+        """A graph carries it by this tensor from now on."""
+        self._carrier, self._length, self._elements, self._count = carrier, length, [], None
+        return self
 
     def _own(self):
         """The array, which a write changes; another one in a branch or a loop of a graph that the array is from outside of: other parts of
@@ -136,42 +135,111 @@ class TensorArray:
 
     def _carried(self):
         """The tensors that a graph carries of it."""
-        return self._formed().parts
+        return [self._formed()]
 
     def _carried_shapes(self):
         """Of each of them the shape that it has in all iterations of a loop; None for the one that it has."""
-        return self._formed().shapes(self._form())
+        return [None]
+
+    def _zeros(self):
+        """In their place where there is no array: one without tensors."""
+        return [_engine.array_of(self._dtype, self._shape, self._infers, self._dynamic, tensor(0), [], [], [])]
 
     def _maker(self):
         """A function of what a graph carries that makes another array of the same kind; it keeps no tensor alive."""
-        slices, empty = self._formed(), copy(self)
-        empty._elements, empty._cleared, empty._count = [], set(), None
-        empty._slices = Slices(None, None if isinstance(slices.count, _engine.Tensor) else slices.count, slices.late)
-        return empty._with
+        length, empty = self._known_length(), copy(self)
+        empty._hold(None, None)
+        empty._cleared = set()
+
+        def made(parts):
+            other = empty._with(parts)
+            if other._carrier is not None:
+                other._length = length
+            return other
+
+        return made
+
+    def _graph_parts(self):
+        """What functions that take and return it need to know of it (structures.py)."""
+        (carrier,) = self._carried()
+        shape = None if self._shape is None or self._shape.rank is None else tuple(self._shape)
+        key = "TensorArray", self._dtype.name, shape, self._known_length(), self._dynamic, self._clears, self._infers
+        return key, (carrier,), (TensorSpec(carrier.shape, carrier.dtype),), self._maker()
 
     def _with(self, parts):
         """Another array of the same kind, with these in place of what a graph carries; None: with the same."""
         other = copy(self)
         other._elements, other._cleared, other._trace = list(self._elements), set(self._cleared), _engine.trace_number()
-        if parts is not None:
-            other._slices = self._formed().with_parts(parts)
+        if parts is not None and is_symbolic(parts[0]):
+            other._hold(parts[0], self._known_length())
+        elif parts is not None:
+            other._hold(None, None)
+            other._elements, cleared, other._shape = _engine.array_parts(parts[0])
+            other._cleared = set(cleared)
+            if other._shape.rank is None:
+                other._shape = None
         return other
 
     def _formed_as(self, other):
         """Another array of the same kind, whose tensors have the shape of those of `other`."""
         made = self._with(None)
-        made._shape = other._form()
+        made._seen, made._ready = other._static() if isinstance(other, TensorArray) else None, True
         return made
+
+    def _appended(self, value):
+        """The array with one tensor more."""
+        carrier, made = self._formed(), self._own()
+        return made._hold(_engine.array_append(carrier, made._fitting(value)), None)
+
+    def _saw(self, shape):
+        """A tensor of that shape is among them, too: in a list, whose items may differ."""
+        self._seen = shape if self._seen is None else _common(self._seen, shape)
+
+    def _agreeing(self, other):
+        """The array, which knows of its tensors what both do: a branch has one or the other."""
+        made, one, another = copy(self), self._static(), other._static()
+        if self._known_length() != other._known_length():
+            made._length, made._count = None, False  # a run knows it
+        if one is None or another is None:
+            made._seen = (another if one is None else one) if self._infers else None
+        elif one != another:
+            made._shape, made._seen, made._ready = None, _common(one, another), True
+        return made
+
+    def _conflict(self, after):
+        """Whether it may not become `after` in a loop: that has tensors of shapes that it does not know."""
+        one, another = self._static(), after._static()
+        if self._known_length() not in (None, after._known_length()):
+            return True
+        return one is not None and another is not None and _common(one, another) != one
 
     def _in_graph(self, *values):
-        return self._slices is not None or self._count is not None or any(map(is_symbolic, values))
+        return self._carrier is not None or self._count is not None or any(map(is_symbolic, values))
 
-    def _hold(self, slices, shape):
-        """Has these from now on."""
-        made = self._own()
-        made._elements, made._slices = [], slices
-        made._shape = shape if made._shape is None else made._shape
-        return made
+    def _index(self, argument, value):
+        """An index of a run, a scalar, or several."""
+        if not isinstance(value, _engine.Tensor):
+            value = tensor(self._whole(argument, value)) if argument == "index" else self._tensor(argument, value)
+        if not value.dtype.is_integer:
+            raise _engine.TypeMismatchError(f"TensorArray: {argument} is {value.dtype.name}; needs an integer")
+        return value
+
+    def _joined_shape(self, length, axis=0):
+        shape = self._static()
+        if shape is None or shape.rank is None or not -shape.rank <= axis + (axis < 0) <= shape.rank:
+            return None
+        axis = axis if axis >= 0 else shape.rank + 1 + axis
+        return TensorShape([*shape[:axis], length, *shape[axis:]])
+
+    def _stacked(self, axis):
+        return _engine.array_stack(self._formed(), axis, self._dtype, self._joined_shape(self._known_length(), axis))
+
+    def _concatenated(self, axis):
+        shape, length, known = self._static(), self._known_length(), None
+        if shape is not None and shape.rank and -shape.rank <= axis < shape.rank:
+            known = list(shape)
+            known[axis] = None if length is None or shape[axis] is None else length * shape[axis]
+        return _engine.array_concat(self._formed(), axis, self._dtype, known)
 
     def _at(self, number):
         """The tensor of that number; zeros where nothing was written."""
@@ -195,7 +263,7 @@ class TensorArray:
         written where the element_shape is not known.
         """
         if self._in_graph(index):
-            return self._formed().read(index)
+            return _engine.array_read(self._formed(), self._index("index", index), self._dtype, self._static())
         number = self._whole("index", index)
         written = number < len(self._elements) and self._elements[number] is not None
         value = self._at(number)
@@ -212,8 +280,8 @@ class TensorArray:
         InvalidArgumentError for another shape than element_shape.
         """
         if self._in_graph(index):
-            value = self._fitting(value)
-            return self._hold(self._formed_for(value.shape).written(index, value, self._dynamic), value.shape)
+            index, carrier, made = self._index("index", index), self._formed(), self._own()
+            return made._hold(_engine.array_write(carrier, index, made._fitting(value)), made._known_length())
         number, made = self._whole("index", index), self._own()
         value = made._fitting(value)
         if number >= len(made._elements):
@@ -246,17 +314,21 @@ class TensorArray:
         return value
 
     def _fixed(self):
-        return f"the size is {len(self._elements)}, and dynamic_size is False"
+        return f"the size is {self._known_length()}, and dynamic_size is False"
 
     def _fitting(self, value):
         value = self._tensor("value", value, self._dtype)
         if value.dtype != self._dtype:
             raise _engine.TypeMismatchError(f"TensorArray: dtype is {self._dtype.name}, the value is {value.dtype.name}; cast it")
-        if self._shape is not None and not self._shape.is_compatible_with(value.shape):
-            raise InvalidArgumentError(f"TensorArray: element_shape is {self._shape}, the value has shape {value.shape}")
-        if self._infers:
-            self._shape = value.shape if self._shape is None else self._shape.merge_with(value.shape)
+        self._fit(value.shape)
         return value
+
+    def _fit(self, shape):
+        """Refuses another shape than the tensors have."""
+        if self._shape is not None and not self._shape.is_compatible_with(shape):
+            raise InvalidArgumentError(f"TensorArray: element_shape is {self._shape}, the value has shape {shape}")
+        if self._infers and shape.rank is not None:
+            self._shape = shape if self._shape is None else self._shape.merge_with(shape)
 
     def _all(self, numbers=None):
         return [self._at(number) for number in (range(len(self._elements)) if numbers is None else numbers)]
@@ -273,18 +345,18 @@ class TensorArray:
 
         Errors: InvalidArgumentError for different shapes, and for what read() cleared.
         """
-        return self._formed().stacked() if self._in_graph() else self._joined("stack", self._all())
+        return self._stacked(0) if self._in_graph() else self._joined("stack", self._all())
 
     def concat(self, name=None):
         """All tensors, joined along their first axis. The errors are those of stack."""
-        if self._in_graph():
-            return self._formed().concatenated()
-        return self._joined("concat", self._all())
+        return self._concatenated(0) if self._in_graph() else self._joined("concat", self._all())
 
     def gather(self, indices, name=None):
         """The tensors of some numbers, stacked. The errors are those of stack, and OutOfRangeError outside the array."""
         if self._in_graph(indices):
-            return self._formed().read(indices)
+            indices = self._index("indices", indices)
+            count = None if indices.shape.rank is None else indices.shape.num_elements()
+            return _engine.array_gather(self._formed(), indices, self._dtype, self._joined_shape(count))
         return self._joined("stack", self._all(self._numbers("indices", indices)))
 
     def unstack(self, value, name=None):
@@ -293,13 +365,13 @@ class TensorArray:
         Errors: InvalidArgumentError where they are more than an array has that does not grow; those of write.
         """
         value = self._rows(value)
-        count = value.shape[0]
-        if count is not None and self._slices is None and self._count is None and count > len(self._elements) and not self._dynamic:
+        count, length = None if value.shape.rank is None else value.shape[0], self._known_length()
+        if None not in (count, length) and count > length and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {count} slices; {self._fixed()}")
-        if self._in_graph(value) and count != 0:
-            self._fitting(op("gather")(value, 0))
-            slices = Slices.of(value)
-            return self._hold(slices.counted() if self._dynamic or count is None else slices, value.shape[1:])
+        if self._in_graph(value):
+            carrier, made = self._formed(), self._own()
+            made._fit(_of_slices(value))
+            return made._hold(_engine.array_unstack(carrier, value), None if self._dynamic else count)
         parts, made = op("unstack")(value, axis=0), self._own()
         made._elements[:] = [made._fitting(part) for part in parts]
         made._cleared.clear()
@@ -309,9 +381,10 @@ class TensorArray:
         """Puts the slices of the first axis to those numbers. Returns the array. The errors are those of write, and
         InvalidArgumentError for another number of slices than of indices."""
         if self._in_graph(indices):
-            value = self._rows(value)
-            indices = self._tensor("indices", indices)
-            return self._hold(self._formed_for(value.shape[1:]).scattered(indices, value, self._dynamic), value.shape[1:])
+            value, indices = self._rows(value), self._index("indices", indices)
+            carrier, made = self._formed(), self._own()
+            made._fit(_of_slices(value))
+            return made._hold(_engine.array_scatter(carrier, indices, value), made._known_length())
         numbers = self._numbers("indices", indices)
         parts = op("unstack")(self._rows(value), axis=0)
         if len(parts) != len(numbers):
@@ -331,9 +404,11 @@ class TensorArray:
         Errors: InvalidArgumentError for lengths that do not add up to the axis, and for another number of them than an array has
         that does not grow; those of write.
         """
-        if self._slices is not None:
-            raise _engine.UnimplementedError("TensorArray: split in a graph, of an array that was written at an index which only a run "
-                                             "knows: it holds tensors of one shape")
+        if self._in_graph(lengths):
+            value, lengths = self._rows(value), self._index("lengths", lengths)
+            carrier, made = self._formed(), self._own()
+            made._ready, made._seen = True, None  # the parts differ in length
+            return made._hold(_engine.array_split(carrier, value, lengths), made._known_length())
         lengths = self._numbers("lengths", lengths)
         if len(lengths) != len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
@@ -347,6 +422,16 @@ class TensorArray:
         return made
 
     def __repr__(self):
-        counts = self._slices.count if self._slices is not None else self._count
-        size = len(self._elements) if counts is None else counts if isinstance(counts, int) else "?"
-        return f"<tf.TensorArray: dtype={self._dtype.name}, size={size}, element_shape={self._shape}>"
+        size = len(self._elements) if self._carrier is None and self._count is None else self._length
+        return f"<tf.TensorArray: dtype={self._dtype.name}, size={'?' if size is None else size}, element_shape={self._shape}>"
+
+
+def _common(one, other):
+    """What both shapes say."""
+    if one.rank is None or one.rank != other.rank:
+        return TensorShape(None)
+    return TensorShape([mine if mine == theirs else None for mine, theirs in zip(one, other)])
+
+
+def _of_slices(value):
+    return value.shape if value.shape.rank is None else value.shape[1:]

@@ -1,6 +1,7 @@
 """Iterators of data sets."""
 from tapedeck import _engine
 from tapedeck._core.public import NAMES, public
+from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
 from tapedeck.data import structure as _structure
 from tapedeck.data.graph_stages import CARRIER, GraphStage, is_stage, key_of
@@ -37,32 +38,23 @@ def require_no_trace():
             "AutoGraph converts, Dataset.reduce and iterators' get_next() read them, or call tf.config.run_functions_eagerly(True)")
 
 
-def _more(iterator):
-    """Whether a Python iterator has another element, which stays its next one."""
-    next_leaves = iterator._next_leaves
-    leaves = next_leaves()
-
-    def again():
-        iterator.__dict__["_next_leaves"] = next_leaves
-        return leaves
-
-    iterator.__dict__["_next_leaves"] = again
-    return leaves is not None
-
-
 class _Graphs:
     """What graphs do with an iterator that they find when they run. Each method adds a call to the graph."""
 
-    def __init__(self, element_spec, other, tensors, find):
-        """other(stage, spec): a data set; find(values of tensors): the Iterator."""
-        self._spec, self._other, self._tensors, self._find = element_spec, other, tensors, find
+    def __init__(self, element_spec, other, iterator=None, carrier=None):
+        """other(stage, spec): a data set; iterator: an Iterator, or None for the one that the tensor `carrier` carries."""
+        self._spec, self._other, self._carrier = element_spec, other, carrier
+        self._tensors = [] if carrier is None else [carrier]
+        self._find = (lambda values: _engine.carried_by(values[0])) if iterator is None else lambda _: iterator
 
     def _call(self, name, function, results):
         return _engine.graph_host_call(name, lambda values: function(self._find(values)), self._tensors, results)
 
     def more(self):
         """Whether there is another element: a scalar bool tensor."""
-        return self._call("more elements", lambda iterator: [_engine.convert_to_tensor(_more(iterator))], [("bool", ())])[0]
+        if self._carrier is not None:
+            return _engine.graph_iterator_more(self._carrier)
+        return self._call("more elements", lambda iterator: [_engine.convert_to_tensor(iterator._iterator.has_next())], [("bool", ())])[0]
 
     def take(self):
         """The next element. OutOfRangeError at the end."""
@@ -72,7 +64,11 @@ class _Graphs:
                 raise _engine.OutOfRangeError("End of sequence")
             return list(map(as_tensor, leaves))
 
-        return self._element(self._call("next element", taken, list(map(parameter_of, self._leaf_specs()))))
+        specs = self._leaf_specs()
+        results = list(map(parameter_of, specs))
+        if self._carrier is not None and all(isinstance(each, TensorSpec) for each in specs):
+            return self._element(_engine.graph_iterator_next(self._carrier, results))
+        return self._element(self._call("next element", taken, results))
 
     def optional(self):
         """(whether there is another element, that element, or zeros)."""
@@ -115,7 +111,7 @@ class Iterator(Trackable):
         return self
 
     def _in_graph(self):
-        return _Graphs(self.element_spec, self._dataset._other, [], lambda _: self)
+        return _Graphs(self.element_spec, self._dataset._other, iterator=self)
 
     def _stream(self):
         graphs = self._in_graph()
@@ -213,7 +209,7 @@ class GraphIterator:
         self._carrier, self._spec, self._other = carrier, element_spec, other
 
     def _in_graph(self):
-        return _Graphs(self._spec, self._other, [self._carrier], lambda values: _engine.carried_by(values[0]))
+        return _Graphs(self._spec, self._other, carrier=self._carrier)
 
     def _stream(self):
         graphs = self._in_graph()
@@ -259,6 +255,19 @@ def _as_numpy(leaf):
     return leaf.numpy() if isinstance(leaf, _engine.Tensor) else leaf.as_numpy_iterator()
 
 
+def _leaf_of(spec, tensor):
+    """The leaf that a graph carries by the tensor."""
+    if not isinstance(spec, DatasetSpec):
+        return tensor
+    stage = leaf_in_graph(spec, tensor) if _engine.is_symbolic(tensor) else _engine.carried_by(tensor)
+    return NAMES["data.Dataset"](stage, spec.element_spec)
+
+
+def _spec_seen(spec, tensor):
+    """The spec of a leaf of which a graph knows what it knows of the tensor."""
+    return spec if isinstance(spec, DatasetSpec) else TensorSpec(None if tensor.shape.rank is None else tensor.shape, tensor.dtype)
+
+
 @public("experimental.Optional", "data.experimental.Optional", "contrib.data.Optional")
 class Optional:
     """A value that may be there, as an iterator's get_next_as_optional() gives it."""
@@ -294,6 +303,31 @@ class Optional:
 
     element_spec = property(lambda self: self._spec, doc="The spec of the value.")
     _type_spec = property(lambda self: OptionalSpec(self._spec))
+
+    # ---- in graphs (_autograph/state.py): whether there is a value, and its leaves, zeros where there is none
+
+    def _is_formed(self):
+        return True
+
+    def _carried(self):
+        leaves = map(_structure.as_leaf, _structure.flatten(self._values[0])) if self._values else zeros_of(self._spec)
+        return [self.has_value(), *map(as_tensor, leaves)]
+
+    def _carried_shapes(self):
+        return [None, *(None if isinstance(each, DatasetSpec) else TensorShape(each.shape) for each in _structure.flatten(self._spec))]
+
+    def _maker(self):
+        return Optional(self._spec)._with
+
+    def _with(self, tensors):
+        if tensors is None:
+            return self
+        there, *leaves = tensors
+        specs = _structure.flatten(self._spec)
+        element = _structure.pack(self._spec, map(_leaf_of, specs, leaves))
+        if not _engine.is_symbolic(there):
+            return Optional(self._spec, (element,) if bool(there) else ())
+        return Optional(_structure.pack(self._spec, map(_spec_seen, specs, leaves)), (element,), there)
 
     def __repr__(self):
         return f"Optional({self._values[0]!r})" if self._values else "Optional.empty"
