@@ -175,7 +175,8 @@ bool has_effect(const Node& node) {
     case NodeKind::custom:
       return false;
     case NodeKind::op:
-      return node.draws && node.draw_of == -1;
+      // Its purpose is to fail where a value is not finite, whether that is read or not.
+      return (node.draws && node.draw_of == -1) || node.op->name == "check_numerics";
     case NodeKind::branch:
       return std::ranges::any_of(node.graphs, [](const auto& graph) {
         return std::ranges::any_of(graph->nodes, [](const Node& inner) {

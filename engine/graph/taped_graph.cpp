@@ -92,7 +92,8 @@ std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Val
 
 TapedGraph::Request TapedGraph::everything() const {
   return {std::vector<bool>(result_outputs_, true), std::vector<bool>(inputs_.size()),
-          std::vector<bool>(inputs_.size(), true), std::vector<bool>(result_outputs_)};
+          std::vector<bool>(inputs_.size(), true), std::vector<bool>(result_outputs_),
+          tapedeck::detail::thread_state.recording > 1};
 }
 
 TapedGraph::TapedGraph(const Graph& graph, std::vector<Value> inputs, std::vector<bool> taped)

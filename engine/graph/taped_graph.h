@@ -25,6 +25,7 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   /// Which gradients are wanted from which.
   struct Request {
     std::vector<bool> cotangents, sums, wanted, sources;
+    bool is_taped = false;  ///< tapes record the playback, or it is traced
     auto operator<=>(const Request&) const = default;
   };
   struct Gradient;

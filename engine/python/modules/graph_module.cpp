@@ -103,7 +103,6 @@ graph::Step step_of(const py::object& function, const char* what) {
 
 py::object trace_function(const std::string& name, const py::sequence& parameters,
                           const py::object& function) {
-  const std::uint64_t newest = detail::newest_tensor_id();
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
   tracer.set_locate(&location_in_program);
   Tensors arguments;
@@ -119,7 +118,6 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
     results = step_of(function, "a result")(arguments);
   }
   Graph made = tracer.finish(results);
-  made.watched_up_to = newest;
   py::list functions;
   own_host_functions(made, functions);
   py::object object = py::cast(std::make_unique<GraphFunction>(std::move(made)));

@@ -8,7 +8,7 @@ import sysconfig
 import types
 import weakref
 
-from tapedeck._autograph import conversion, items, lists
+from tapedeck._autograph import branches, conversion, items, lists
 from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.state import run, scalar_bool
 from tapedeck._core.composites import op
@@ -150,7 +150,7 @@ def _reducing(name, row):
         if len(arguments) == 1 and not options and is_symbolic(arguments[0]):
             return op(row)(arguments[0], 0)
         if len(arguments) > 1 and not options and any(map(is_symbolic, arguments)) and name in ("max", "min"):
-            return functools.reduce(op("maximum" if name == "max" else "minimum"), arguments)
+            return branches.extreme(name, *arguments)
         return plain(*arguments, **options)
 
     return reduced
