@@ -151,6 +151,30 @@ class Gradients(GraphCase):
                 self.assertSame(gradients(function, watched), gradients(tf.function(function, autograph=False), watched))
 
 
+class Items(GraphCase):
+    def test_gradients_of_variables_whose_items_are_used_are_whole(self):
+        variable = tf.Variable([.5, -.5, .25])
+
+        def loop(x):
+            for item in variable:
+                x = tf.tanh(x * item)
+                variable.assign_add([.1, .2, .3])
+            return x
+
+        def mapped(x):
+            return tf.reduce_sum(tf.map_fn(lambda item: tf.sin(item * x), variable))
+
+        def gradient(function):
+            variable.assign([.5, -.5, .25])
+            with tf.GradientTape() as tape:
+                y = function(tf.constant(2.))
+            return tape.gradient(y, variable)
+
+        for function in (loop, mapped):
+            self.assertIs(type(gradient(function)), tf.Tensor)
+            self.assertSame(gradient(function), gradient(tf.function(function)))
+
+
 class Concrete(GraphCase):
     def test_other_variables_than_those_of_the_trace(self):
         @tf.function
@@ -203,6 +227,21 @@ class VariablesOfDefun(GraphCase):
         self.assertEqual([float(count(tf.constant(2.))) for _ in range(3)], [2., 4., 6.])
         self.assertEqual([count(tf.constant([1., 2.])).numpy().tolist() for _ in range(2)], [[1., 2.], [2., 4.]])
         self.assertEqual(float(count(tf.constant(1.))), 7.)
+
+    def test_a_first_value_may_depend_on_the_arguments_of_the_first_call(self):
+        made = []
+
+        @tf.function
+        def scaled(x, times):
+            if not made:
+                made.append(tf.Variable(2. * x + tf.cast(times, tf.float32)))
+            return made[0] * x
+
+        self.assertEqual([float(scaled(tf.constant(x), tf.constant(3))) for x in (1., 4.)], [5., 20.])
+        self.assertEqual(float(made[0]), 5.)
+        made.clear()
+        with self.assertRaisesRegex(ValueError, "depends on an argument of the function that is being traced"):
+            tf.function(scaled.python_function).get_concrete_function(tf.TensorSpec([]), tf.TensorSpec([], tf.int32))
 
     def test_tf_function_refuses_them(self):
         with self.assertRaisesRegex(ValueError, "only supports singleton tf.Variables"):

@@ -48,7 +48,7 @@ class ConcreteFunction:
 
         named = [(argument, spec.dtype, spec.shape) for argument, spec in zip(self._names, self._specs)]
         with _engine.VariableCreation(allowed) as creation:
-            self._graph = _engine.trace_graph(name, named, traced)
+            self._graph = _engine.trace_graph(name, named, traced, arguments.tensors if allowed else [])
         self.variables_made = creation.made
         results.forget_tensors()
         self._results = results
