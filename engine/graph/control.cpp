@@ -34,7 +34,7 @@ void check_branches(const Graph& one, const Graph& other) {
     const ValueSpec a = one.value_spec(one.results[i]), b = other.value_spec(other.results[i]);
     if (a.dtype != b.dtype)
       fail<TypeMismatchError>("cond: result ", i, " of true_fn is ", to_string(a), place_of(one, i),
-                                 ", that of false_fn ", to_string(b), place_of(other, i));
+                              ", that of false_fn ", to_string(b), place_of(other, i));
   }
 }
 
@@ -218,9 +218,9 @@ void check_next(const ValueSpec& before, const Graph& body, std::size_t i) {
           before.unknown.has(axis) || (!after.unknown.has(axis) && after.shape[axis] == before.shape[axis]);
   }
   if (!stays)
-    fail<InvalidArgumentError>(
-        "while_loop: loop variable ", i, " is ", to_string(before), ", and body makes it ", to_string(after),
-        place_of(body, i), "; shape_invariants with None there let its shape change");
+    fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", to_string(before),
+                               ", and body makes it ", to_string(after), place_of(body, i),
+                               "; shape_invariants with None there let its shape change");
 }
 
 }  // namespace

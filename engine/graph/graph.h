@@ -144,8 +144,8 @@ struct Graph {
   std::vector<Value> results;
   std::size_t arguments = 0;     ///< parameters that the caller passes
   std::vector<Tensor> captured;  ///< what the others are: symbolic tensors of the function around this one
-  /// Constants with ids up to this one existed before the function, the side of a branch or the body of a loop
-  /// was traced. A tape may watch them, so they are not folded, and are inputs where a run is one call.
+  /// Constants with ids up to this one existed before the function, the side of a branch or the body of a
+  /// loop was traced. A tape may watch them, so they are not folded, and are inputs where a run is one call.
   std::uint64_t watched_up_to = 0;
 
   const TensorSpec& spec(Value value) const {

@@ -74,8 +74,8 @@ class GraphTracer final : public TapeTracer {
   /// Its value, where that follows from constants and shapes alone, and is small.
   std::optional<Tensor> known_value(const Tensor& tensor) const;
   /// Its value as the program would have it here if nothing were traced: what known_value computes, of random
-  /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument that has
-  /// no first value.
+  /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument that
+  /// has no first value.
   std::optional<Tensor> computed_now(const Tensor& tensor);
   /// What the parameter is in the call for which the function is traced.
   void set_first_value(const Tensor& parameter, const Tensor& value);

@@ -101,8 +101,8 @@ graph::Step step_of(const py::object& function, const char* what) {
   };
 }
 
-py::object trace_function(const std::string& name, const py::sequence& parameters,
-                          const py::object& function, const py::sequence& first_values) {
+py::object trace_function(const std::string& name, const py::sequence& parameters, const py::object& function,
+                          const py::sequence& first_values) {
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
   tracer.set_locate(&location_in_program);
   Tensors arguments;

@@ -151,7 +151,7 @@ class ConcreteFunction:
             if place in self._variables:
                 expected = others.get(place, self._variables[place][1].thing())
             if isinstance(expected, Shown) or place in self._variables and expected is None:
-                raise TypeError(f"{self.name}: it was traced for {wanted[place]!r}, which it has no reference to; other variables beside that "
+                raise TypeError(f"{self.name}: it was traced for {wanted[place]!r}, which has gone; other variables beside it "
                                 "need another trace")
             made.append(expected)
         args, kwargs = nest.pack_sequence_as(self._structure, made)

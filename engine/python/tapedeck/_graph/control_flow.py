@@ -66,11 +66,12 @@ def _form(structure):
 def cond(pred, true_fn=None, false_fn=None, name=None, *, strict=None, fn1=None, fn2=None):
     """Returns true_fn() if pred is True, else false_fn().
 
-    pred: a scalar, tensor or Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
+    pred: one element, a tensor's or a Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
     names in TensorFlow 1; strict: whether a list of one value stays a list, None for True, and False after
     tf.compat.v1_behavior().
     Returns: what it returns.
-    Errors: TypeError for a value that is not a function; InvalidArgumentError for a pred that is not a scalar.
+    Errors: TypeError for a value that is not a function, and, in a function that is traced, where both return other structures or dtypes;
+    InvalidArgumentError for a pred of several elements.
     """
     true_fn, false_fn = either("cond", "true_fn", true_fn, "fn1", fn1), either("cond", "false_fn", false_fn, "fn2", fn2)
     _require_callable("cond", "true_fn", true_fn)
@@ -209,14 +210,15 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                maximum_iterations=None, name=None, *, return_same_structure=None):
     """Repeats loop_vars = body(*loop_vars) while cond(*loop_vars) is True.
 
-    cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
+    cond: a function of the loop variables that returns one element; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
     tensors; shape_invariants: nested alike, the shapes that they have in all iterations, with None for what changes: only functions
-    that are traced need it; back_prop: False cuts the gradients of the results; maximum_iterations: how often body is called at most; return_same_structure: whether the value of a list of one
-    loop variable comes in a list, None for True, and False after tf.compat.v1_behavior().
+    that are traced need it; back_prop: False cuts the gradients of the results; maximum_iterations: how often body is called at most;
+    return_same_structure: whether the value of a list of one loop variable comes in a list, None for True, and False after
+    tf.compat.v1_behavior().
     Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
     Errors: TypeError for a value that is not a function or not a list; InvalidArgumentError (a ValueError) for no loop variables, values
-    of another form, or a cond that gives no scalar.
+    of another form, or a cond that gives more than one element.
     """
     _require_callable("while_loop", "cond", cond)
     _require_callable("while_loop", "body", body)
