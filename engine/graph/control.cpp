@@ -34,8 +34,8 @@ void check_branches(const Graph& one, const Graph& other) {
   for (std::size_t i = 0; i < one.results.size(); ++i) {
     const ValueSpec a = one.value_spec(one.results[i]), b = other.value_spec(other.results[i]);
     if (a.dtype != b.dtype)
-      fail<InvalidArgumentError>("cond: result ", i, " of true_fn is ", to_string(a), place_of(one, i),
-                                 ", that of false_fn ", to_string(b), place_of(other, i));
+      fail<TypeMismatchError>("cond: result ", i, " of true_fn is ", to_string(a), place_of(one, i),
+                              ", that of false_fn ", to_string(b), place_of(other, i));
   }
 }
 
@@ -212,7 +212,10 @@ std::vector<ValueSpec> specs_of_loop(std::span<const Tensor> variables,
 
 void check_next(const ValueSpec& before, const Graph& body, std::size_t i) {
   const ValueSpec after = body.value_spec(body.results[i]);
-  bool stays = after.dtype == before.dtype;
+  if (after.dtype != before.dtype)
+    fail<TypeMismatchError>("while_loop: loop variable ", i, " is ", to_string(before),
+                            ", and body makes it ", to_string(after), place_of(body, i));
+  bool stays = true;
   if (!before.unknown.rank) {
     stays = stays && !after.unknown.rank && after.shape.rank() == before.shape.rank();
     for (int axis = 0; stays && axis < before.shape.rank(); ++axis)
@@ -220,10 +223,9 @@ void check_next(const ValueSpec& before, const Graph& body, std::size_t i) {
           before.unknown.has(axis) || (!after.unknown.has(axis) && after.shape[axis] == before.shape[axis]);
   }
   if (!stays)
-    fail<InvalidArgumentError>(
-        "while_loop: loop variable ", i, " is ", to_string(before), ", and body makes it ", to_string(after),
-        place_of(body, i),
-        after.dtype == before.dtype ? "; shape_invariants with None there let its shape change" : "");
+    fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", to_string(before),
+                               ", and body makes it ", to_string(after), place_of(body, i),
+                               "; shape_invariants with None there let its shape change");
 }
 
 }  // namespace

@@ -240,7 +240,9 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, con
     kept.push_back(found == kept_.end() ? Gradient::not_there
                                         : static_cast<std::size_t>(found - kept_.begin()));
   }
-  auto made = std::make_unique<Gradient>(run_passes(graph).back().passed.graph, places.size());
+  // A tape adds up what each node gives, in the order of eager code: so nodes that it sees are not merged.
+  auto made = std::make_unique<Gradient>(
+      request.is_taped ? unmerged(graph) : run_passes(graph).back().passed.graph, places.size());
   made->places = std::move(places);
   made->kept = std::move(kept);
   return made;
@@ -265,10 +267,12 @@ Tensors TapedGraph::gradient(const tapedeck::detail::SummingRequest& request, Te
     for (const Tensor& tensor : tensors) all.push_back(tensor ? Arrival::always : Arrival::none);
     return all;
   };
+  const tapedeck::detail::ThreadState& thread = tapedeck::detail::thread_state;
   const Request key{arrivals(request.cotangents),
                     arrivals(request.sums),
                     {request.wanted.begin(), request.wanted.end()},
-                    {request.is_source.begin(), request.is_source.end()}};
+                    {request.is_source.begin(), request.is_source.end()},
+                    current_tracer() || (thread.recording != 0 && thread.quiet == 0)};
   return traced(key)->run(request, kept, draws);
 }
 

@@ -181,6 +181,7 @@ bool has_effect(const Node& node) {
     case NodeKind::absent:
       return false;
     case NodeKind::op:
+      // Its purpose is to fail where a value is not finite, whether that is read or not.
       return (node.draws && node.draw_of == -1) || node.op == check_numerics;
     case NodeKind::branch:
     case NodeKind::unwind:

@@ -160,8 +160,8 @@ struct Graph {
   /// undefined, ops that read them give undefined ones, and a sum (sum_name) is its other summand.
   bool has_gaps = false;
   std::vector<bool> may_lack;  ///< of each result whether it may be absent; empty: none
-  /// Constants with ids up to this one existed before the function was traced. A tape may watch them, so they
-  /// are not folded.
+  /// Constants with ids up to this one existed before the function, the side of a branch or the body of a
+  /// loop was traced. A tape may watch them, so they are not folded, and are inputs where a run is one call.
   std::uint64_t watched_up_to = 0;
 
   const TensorSpec& spec(Value value) const {

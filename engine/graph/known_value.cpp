@@ -175,6 +175,10 @@ std::optional<Tensor> GraphTracer::computed_now(const Tensor& tensor) {
   return evaluated(tensor, evaluation);
 }
 
+void GraphTracer::set_first_value(const Tensor& parameter, const Tensor& value) {
+  computed_[values_.at(parameter.id())] = value;
+}
+
 std::string GraphTracer::name_of(const Tensor& tensor) const {
   const auto found = values_.find(tensor.id());
   if (found == values_.end() || found->second.node < 0) return around_ ? around_->name_of(tensor) : "";

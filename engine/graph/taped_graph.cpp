@@ -73,6 +73,7 @@ TapedGraph::Request TapedGraph::everything() const {
   Request request = nothing();
   request.cotangents.assign(result_outputs_, Arrival::always);
   request.wanted.assign(inputs_.size(), true);
+  request.is_taped = tapedeck::detail::thread_state.recording > 1;
   return request;
 }
 

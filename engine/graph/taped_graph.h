@@ -36,6 +36,7 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   struct Request {
     std::vector<Arrival> cotangents, sums;
     std::vector<bool> wanted, sources;
+    bool is_taped = false;  ///< tapes record the playback, or it is traced
     auto operator<=>(const Request&) const = default;
   };
   struct Gradient;

@@ -44,6 +44,7 @@ std::uint64_t next_number() {
 GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around), number_(next_number()) {
   graph_.name = std::move(name);
   graph_.has_gaps = around && around->graph_.has_gaps;
+  graph_.watched_up_to = detail::newest_tensor_id();
   if (around)
     locate_ = around->locate_;
   else

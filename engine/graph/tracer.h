@@ -81,8 +81,11 @@ class GraphTracer final : public TapeTracer {
   /// Its value, where that follows from constants and shapes alone, and is small.
   std::optional<Tensor> known_value(const Tensor& tensor) const;
   /// Its value as the program would have it here if nothing were traced: what known_value computes, of random
-  /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument.
+  /// ops and of variables, too. For first values of variables. Nothing where it depends on an argument that
+  /// has no first value.
   std::optional<Tensor> computed_now(const Tensor& tensor);
+  /// What the parameter is in the call for which the function is traced.
+  void set_first_value(const Tensor& parameter, const Tensor& value);
   /// What is passed as a number of an attribute where only a run knows it: a number that tells is_open() of
   /// it. It is the element at `index` of the tensor, and goes to the next call of an op. Index -1, alone in a
   /// list: the list of all elements, of which not even the number need be known.

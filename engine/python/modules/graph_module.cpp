@@ -103,9 +103,8 @@ graph::Step step_of(const py::object& function, const char* what) {
   };
 }
 
-py::object trace_function(const std::string& name, const py::sequence& parameters,
-                          const py::object& function) {
-  const std::uint64_t newest = detail::newest_tensor_id();
+py::object trace_function(const std::string& name, const py::sequence& parameters, const py::object& function,
+                          const py::sequence& first_values) {
   graph::GraphTracer tracer(name, dynamic_cast<graph::GraphTracer*>(current_tracer()));
   tracer.set_locate(&location_in_program);
   Tensors arguments;
@@ -113,6 +112,10 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
     const auto [text, dtype, shape] = py::cast<std::tuple<std::string, py::object, py::object>>(parameter);
     arguments.push_back(tracer.parameter(text, spec_given(text, dtype, shape)));
   }
+  for (std::size_t i = 0; i < first_values.size(); ++i)
+    if (const py::object value = first_values[i]; is_tensor_like(value.ptr()))
+      if (const Tensor& tensor = tensor_like(value.ptr()); !tensor.is_symbolic())
+        tracer.set_first_value(arguments.at(i), tensor);
   Tensors results;
   {
     const graph::TracedPartScope itself(nullptr);
@@ -122,7 +125,6 @@ py::object trace_function(const std::string& name, const py::sequence& parameter
     results = step_of(function, "a result")(arguments);
   }
   Graph made = tracer.finish(results);
-  made.watched_up_to = newest;
   py::list functions;
   own_host_functions(made, functions);
   py::object object = py::cast(std::make_unique<GraphFunction>(std::move(made)));
@@ -434,8 +436,10 @@ void bind_graph(py::module_& module) {
   bind_repeat(module);
   module.def(
       "trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),
+      py::arg("first_values") = py::tuple(),
       "The graph of function(list of tensors), which returns a list of tensors. parameters: (name, dtype, "
-      "shape) of each.");
+      "shape) of each; first_values: tensors, or None, that they are in the call for which it is traced, on "
+      "which first values of variables may depend.");
   module.def("graph_branch", &branch_object, py::arg("pred"), py::arg("true_fn"), py::arg("false_fn"));
   module.def("graph_loop", &loop_object, py::arg("variables"), py::arg("cond"), py::arg("body"),
              py::arg("shapes") = py::tuple());

@@ -185,14 +185,14 @@ class TestGraphControl : public QObject {
     const auto traced = [](const std::function<Tensors()>& one, const std::function<Tensors()>& other) {
       return trace("f", std::array{number}, [&](Inputs x) { return branch(above_one(x[0]), one, other); });
     };
-    EXPECT_ERROR(InvalidArgumentError,
+    EXPECT_ERROR(TypeMismatchError,
                  traced([] { return Tensors{ops::zeros({2})}; },
                         [] { return Tensors{ops::zeros({2}, DType::int32)}; }),
                  "cond: result 0 of true_fn is float32 (2,), that of false_fn int32 (2,)");
     EXPECT_ERROR(InvalidArgumentError,
                  traced([] { return Tensors{ops::zeros({2})}; }, [] { return Tensors{}; }),
                  "cond: true_fn returns 1 tensors, false_fn 0");
-    EXPECT_ERROR(InvalidArgumentError,
+    EXPECT_ERROR(TypeMismatchError,
                  trace("f", std::array{number},
                        [](Inputs x) {
                          return loop(

@@ -204,10 +204,6 @@ class Control(GraphCase):
 
     def test_errors_name_what_differs(self):
         x = tf.constant(1.)
-        with self.assertRaisesRegex(ValueError, "cond: result 0 of true_fn is float32 \\(\\)"):
-            tf.function(lambda x: tf.cond(x > 0., lambda: x, lambda: 1))(x)
-        with self.assertRaises((ValueError, TypeError)):
-            tf.function(lambda x: tf.cond(x > 0., lambda: x, lambda: None))(x)
         with self.assertRaisesRegex(ValueError, "while_loop: loop variable 0 is float32 \\(\\), and body makes it float32 \\(1,\\)"):
             tf.function(lambda x: tf.while_loop(lambda v: v < 3., lambda v: tf.reshape(v, [1]), [x]))(x)
 
@@ -251,6 +247,20 @@ class Host(GraphCase):
             f(tf.constant(-1.))
         with self.assertRaisesRegex(ValueError, "to be true"):
             f(tf.constant(11.))
+
+    def test_checks_of_what_is_known_fail_where_a_run_gets_there(self):
+        checks = (lambda x: tf.debugging.assert_less(tf.zeros_like(x), -1.), lambda x: tf.debugging.assert_near(tf.zeros_like(x), 1.),
+                  lambda x: tf.debugging.Assert(tf.constant(False), ["never"]), lambda x: tf.debugging.check_numerics(x / 0., "of x"))
+        for check in checks:
+            @tf.function
+            def f(x, check=check):
+                if x > 0.:
+                    check(x)
+                return x
+
+            self.assertEqual(float(f(tf.constant(-1.))), -1.)
+            with self.assertRaises(tf.errors.InvalidArgumentError):
+                f(tf.constant(1.))
 
     def test_summaries_are_written_when_the_graph_runs(self):
         step = tf.Variable(0, dtype=tf.int64)

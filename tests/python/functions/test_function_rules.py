@@ -194,7 +194,7 @@ class Results(GraphCase):
         self.assertEqual([each.name for each in concrete.variables], ["weight:0"])
         self.assertIs(concrete.captured_inputs[1], weight)
         self.assertEqual(concrete.captured_inputs[0].numpy().tolist(), [3.])
-        self.assertEqual(concrete.structured_input_signature, ((tf.TensorSpec([1], tf.float32), 2, 1.), {}))
+        self.assertEqual(concrete.structured_input_signature, ((tf.TensorSpec([1], tf.float32, "x"), 2, 1.), {}))
         self.assertEqual(concrete.structured_outputs["y"], tf.TensorSpec([1], tf.float32))
         self.assertIn("x (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(1,)", f.pretty_printed_concrete_signatures())
         self.assertIn("power (POSITIONAL_OR_KEYWORD): Literal[2]", f.pretty_printed_concrete_signatures())

@@ -84,12 +84,18 @@ def second_order(program, gradients):
     return gradients_of_gradients
 
 
+def capturing(function):
+    """A function that is called by a graph which captures its arguments: constants from before the trace, that a tape may watch."""
+    return lambda *given: tf.function(lambda: function(*given))()
+
+
 def calls_of(program):
     """By name, what is compared: (of eager code, with graphs)."""
     f, graph = program.function, tf.function(program.function)
     first = first_order(program, f)
     second = second_order(program, first)
     calls = {"results": (f, graph), "a tape outside": (first, first_order(program, graph)),
+             "a tape outside, of what is captured": (first, first_order(program, capturing(program.function))),
              "a tape inside": (first, tf.function(first)),
              "two tapes outside": (second, second_order(program, first_order(program, graph))),
              "two tapes inside": (second, tf.function(second)),

@@ -3,6 +3,8 @@ import functools
 import operator
 import sys
 
+import numpy as np
+
 from tapedeck import _engine
 from tapedeck._autograph import state
 from tapedeck._autograph.backend import backend, is_symbolic
@@ -108,11 +110,32 @@ def _in(line):
 
 def if_exp(test, if_true, if_false, line):
     """if_true() if test else if_false()."""
+    return _one_of("the value of the conditional expression", "the condition of if", test, if_true, if_false, line)
+
+
+def _one_of(name, what, test, if_true, if_false, line):
     if not is_symbolic(test):
         return run(if_true) if test else run(if_false)
-    predicate = state.scalar_bool(test, "the condition of if", line)
-    name = "the value of the conditional expression"
+    predicate = state.scalar_bool(test, what, line)
     return chosen(predicate, lambda: [run(if_true)], lambda: [run(if_false)], (name,), line, {name: (line, line)})[0]
+
+
+def extreme(name, *values):
+    """max(*values) or min(*values), of scalars, one of them of a graph. It chooses as Python does: so zeros, NaN and gradients are those of
+    eager code."""
+    best, *others = values
+    beats = operator.gt if name == "max" else operator.lt
+    line = _line()
+    for value in others:
+        one, other = _beside(best, value), _beside(value, best)
+        best = _one_of(f"{name}()", f"a comparison of {name}()", beats(other, one), lambda: other, lambda: one, line)
+    return best
+
+
+def _beside(value, other):
+    """A number as the tensor that it becomes beside one."""
+    is_number = isinstance(value, (bool, int, float, np.generic)) and is_symbolic(other)
+    return tensor(value, other.dtype) if is_number else value
 
 
 def returned(flag, value, line):

@@ -10,7 +10,7 @@ import types
 import weakref
 
 from tapedeck import _engine
-from tapedeck._autograph import conversion, items, lists
+from tapedeck._autograph import branches, conversion, items, lists
 from tapedeck._autograph.backend import is_symbolic
 from tapedeck._autograph.state import run, scalar_bool
 from tapedeck._core.composites import op
@@ -158,10 +158,7 @@ def _reducing(name, row):
 
 def _extreme(name):
     """Python's max or min: the first of equal values. A NaN is neither more nor less than what came before, nor is anything behind it."""
-    plain, beyond = getattr(builtins, name), op("greater" if name == "max" else "less")
-
-    def later(first, second):
-        return op("where")(beyond(second, first), second, first)
+    plain = getattr(builtins, name)
 
     def of_elements(values):
         if values.shape.rank != 1:
@@ -178,8 +175,7 @@ def _extreme(name):
             return plain(*arguments, **options)
         if len(arguments) == 1:
             return of_elements(arguments[0])
-        dtype = next(each.dtype for each in arguments if is_symbolic(each))
-        return functools.reduce(later, [_engine.convert_to_tensor(each, dtype_hint=dtype) for each in arguments])
+        return branches.extreme(name, *arguments)
 
     return extreme
 

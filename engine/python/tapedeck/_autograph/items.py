@@ -63,8 +63,13 @@ def items_of(iterable):
         raise _engine.TypeMismatchError("a scalar cannot be iterated over: it is " + f"{iterable.dtype.name} ()")
     extent = None if iterable.shape.rank is None else iterable.shape[0]
     if extent is None:  # known when the graph runs
-        return Items(op("shape")(iterable)[0], lambda index: op("gather")(iterable, index))
-    return Items(tensor(extent), lambda index: op("gather")(iterable, index), extent)
+        return Items(op("shape")(iterable)[0], lambda index: _item(iterable, index))
+    return Items(tensor(extent), lambda index: _item(iterable, index), extent)
+
+
+def _item(iterable, index):
+    """What an iteration begins with: of a variable the value that it has then, whose gradient is whole, as in eager code."""
+    return op("gather")(op("identity")(iterable) if isinstance(iterable, _engine.Variable) else iterable, index)
 
 
 def range_(*arguments):

@@ -95,6 +95,8 @@ def shapes_in_loop(values, given):
 def scalar_bool(value, what, line):
     """The value as a tensor that decides. InvalidArgumentError for another dtype or shape."""
     value = tensor(value)
+    if value.shape.rank and all(extent == 1 for extent in value.shape):
+        value = op("reshape")(value, [])  # as Python takes one element
     if value.dtype.name != "bool" or value.shape.rank:
         raise _engine.InvalidArgumentError(f"line {line}: {what} is {shown(value)}; needs a scalar bool")
     return value

@@ -33,11 +33,17 @@ def _compare(op, symbol, x, y, message, summarize, other="y"):
     """Fails where the comparison does not hold for some pair, and says which. other: what the text calls y."""
     most = 3 if summarize is None else integer(summarize, "summarize")
     x, y = _pair(x, y)
-    if _later(f"assert {symbol}", lambda tensors: _compare(op, symbol, *tensors, message, summarize, other), x, y):
-        return
+
+    def later():
+        _engine.graph_host_call(f"assert {symbol}", lambda tensors: _compare(op, symbol, *tensors, message, summarize, other), [x, y])
+
+    if _are_unknown(x, y):
+        return later()
     wrong = ~np.asarray(_op(op)(x, y))
     if not wrong.any():
         return
+    if _engine.is_tracing():  # it fails where a run gets here: a branch that is not taken does not
+        return later()
     left, right = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     places = np.argwhere(wrong)[:most]
     lines = [f"Condition x {symbol} {other} did not hold."]
@@ -49,12 +55,9 @@ def _compare(op, symbol, x, y, message, summarize, other="y"):
     _fail(message, "\n".join(lines))
 
 
-def _later(name, check, *tensors):
-    """In a function that is traced, has each run call check(tensors) where their values are not known now. Returns: whether it has."""
-    if not _engine.is_tracing() or all(_engine.known_value(each) is not None for each in tensors):
-        return False
-    _engine.graph_host_call(name, check, tensors)
-    return True
+def _are_unknown(*tensors):
+    """Whether a function is traced and each of its runs has other values."""
+    return _engine.is_tracing() and any(_engine.known_value(each) is None for each in tensors)
 
 
 def _is_tensor(value):
@@ -142,14 +145,21 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     epsilon = 10 * np.finfo(x.dtype.as_numpy_dtype).eps if x.dtype.is_floating else 0
     rtol, atol = (epsilon if given is None else number(given, name) for given, name in ((rtol, "rtol"), (atol, "atol")))
     _op("subtract")(x, y)  # which says where dtypes and shapes do not fit
-    if _later("assert_near", lambda tensors: assert_near(*tensors, rtol, atol, message, summarize), x, y):
-        return
+
+    def later():
+        _engine.graph_host_call("assert_near", lambda tensors: assert_near(*tensors, rtol, atol, message, summarize), [x, y])
+
+    if _are_unknown(x, y):
+        return later()
     left, right = np.asarray(x), np.asarray(y)
     with np.errstate(invalid="ignore"):  # infinities are near where they are equal
         near = (left == right) | (np.isfinite(right) & (np.abs(left - right) <= atol + rtol * np.abs(right)))
-    if not np.all(near):
-        _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx values:\n{_text(left, most)}\n"
-                       f"y values:\n{_text(right, most)}")
+    if np.all(near):
+        return
+    if _engine.is_tracing():  # it fails where a run gets here
+        return later()
+    _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx values:\n{_text(left, most)}\n"
+                   f"y values:\n{_text(right, most)}")
 
 
 def _require_rank(x, holds, text, message):
@@ -333,8 +343,10 @@ def Assert(condition, data, summarize=None, name=None):
     """condition holds; data is what the error shows."""
     if _engine.is_tracing():
         tensors = [_to_tensor(each) for each in (condition, *sequence(data, "data"))]
-        if _later("Assert", lambda values: Assert(values[0], list(values[1:]), summarize), *tensors):
-            return
+        # What is known to fail does so where a run gets here.
+        if _are_unknown(*tensors) or not array(condition, "condition", bool).all():
+            _engine.graph_host_call("Assert", lambda values: Assert(values[0], list(values[1:]), summarize), tensors)
+        return
     if not array(condition, "condition", bool).all():
         most = 3 if summarize is None else integer(summarize, "summarize")
         shown = [each if isinstance(each, str) else _text(each, most) for each in sequence(data, "data")]

@@ -1,7 +1,9 @@
 """A function's graph for one signature."""
+import copy
+
 from tapedeck import _engine
 from tapedeck._core import nest
-from tapedeck._functions.structures import Results, leaf_of, spec_of
+from tapedeck._functions.structures import Results, Shown, leaf_of, spec_of
 from tapedeck.data.specs import TensorSpec
 
 
@@ -25,13 +27,15 @@ class FunctionGraph:
 class ConcreteFunction:
     """A function traced for one signature; calling it runs its graph."""
 
-    def __init__(self, name, arguments, parameters, body, allowed):
-        """body(args, kwargs) is called once. allowed: whether it may make variables."""
-        self.name = name
+    def __init__(self, name, arguments, parameters, body, allowed, for_others=None):
+        """body(args, kwargs) is called once. allowed: whether it may make variables; for_others(args, kwargs): the ConcreteFunction for
+        other variables in the place of these."""
+        self.name, self._for_others = name, for_others
+        self._variables = {place: leaf.key for place, leaf in enumerate(arguments.leaves) if leaf.key[0] == "variable"}
         self._specs = arguments.specs
-        self._structure = nest.pack_sequence_as(arguments.structure, [
-            leaf.in_signature() for leaf in arguments.leaves])
         self._parameters, self._names = parameters, arguments.names(parameters)
+        self._renamed = {}
+        self._name_as(arguments)
         results = None
 
         def traced(tensors):
@@ -44,10 +48,27 @@ class ConcreteFunction:
 
         named = [(argument, spec.dtype, spec.shape) for argument, spec in zip(self._names, self._specs)]
         with _engine.VariableCreation(allowed) as creation:
-            self._graph = _engine.trace_graph(name, named, traced)
+            self._graph = _engine.trace_graph(name, named, traced, arguments.tensors if allowed else [])
         self.variables_made = creation.made
         results.forget_tensors()
         self._results = results
+
+    def _name_as(self, arguments):
+        names = iter(self._names)
+        self._structure = nest.pack_sequence_as(arguments.structure, [leaf.in_signature(names) for leaf in arguments.leaves])
+
+    def named_as(self, arguments):
+        """The same graph, whose tensors have the names of these arguments' TensorSpecs."""
+        names = tuple(spec.name or name for spec, name in zip(arguments.specs, self._names))
+        if names == self._tensor_names():
+            return self
+        if names not in self._renamed:
+            self._renamed[names] = made = copy.copy(self)
+            made._name_as(arguments)
+        return self._renamed[names]
+
+    def _tensor_names(self):
+        return tuple(spec.name for spec in nest.flatten(self._structure) if isinstance(spec, TensorSpec))
 
     graph = property(lambda self: FunctionGraph(self.name, self._graph), doc="What was traced.")
     trace = property(lambda self: self._graph.trace, doc="The same for debug.TracedFunction.")
@@ -78,31 +99,75 @@ class ConcreteFunction:
         return self._results.with_tensors(results)
 
     def __call__(self, *args, **kwargs):
-        """Runs the graph. Python values of the signature may be left out; tensors may also come by their parameters' names."""
-        return self.run(self._tensors_of(args, kwargs))
+        """Runs the graph. Python values of the signature may be left out; tensors may also come by their parameters' names. Or the tensors
+        alone, without the structures around them, in their order or by their names: of a TensorSpec, else of the parameter."""
+        try:
+            values = self._values_of(args, dict(kwargs))
+            other = self._of_other_variables(values)
+            tensors = [tensor for (name, expected), value in zip(self._places(), values) for tensor in self._fitted(name, expected, value)]
+        except TypeError:
+            tensors = self._flat(args, kwargs)
+            if tensors is None:
+                raise
+            return self.run(tensors)
+        return (other or self).run(tensors)
 
-    def _tensors_of(self, args, kwargs):
+    def _places(self):
         wanted, keywords = self._structure
+        return [*zip(self._parameter_names(len(wanted)), wanted), *sorted(keywords.items())]
+
+    def _values_of(self, args, kwargs):
+        """One value for each of the places."""
+        wanted = self._structure[0]
         if len(args) > len(wanted):
             raise TypeError(f"{self.name}: takes {len(wanted)} positional arguments, got {len(args)}")
-        places = [*zip(self._parameter_names(len(wanted)), wanted), *sorted(keywords.items())]
-        given = []
-        for place, (name, expected) in enumerate(places):
+        values = []
+        for place, (name, expected) in enumerate(self._places()):
             if place < len(args):
-                value = args[place]
+                values.append(args[place])
             elif name in kwargs:
-                value = kwargs.pop(name)
+                values.append(kwargs.pop(name))
             elif getattr(expected, "name", None) in kwargs:  # the TensorSpec's
-                value = kwargs.pop(expected.name)
+                values.append(kwargs.pop(expected.name))
             elif any(isinstance(each, TensorSpec) for each in nest.flatten(expected)):
                 raise TypeError(f"{self.name}: the argument {name!r} is missing; it takes {', '.join(self._names) or 'nothing'}")
             else:
-                value = expected
-            given += self._fitted(name, expected, value)
+                values.append(expected)
         if kwargs:
             raise TypeError(f"{self.name}: got an unexpected argument {next(iter(kwargs))!r}; it takes "
                             f"{', '.join(self._names) or 'nothing'}")
-        return given
+        return values
+
+    def _of_other_variables(self, values):
+        """The ConcreteFunction for the variables among the values, where they are not those of the trace."""
+        wanted = nest.flatten(self._structure)
+        given = nest.flatten([values[:len(self._structure[0])], values[len(self._structure[0]):]])
+        others = {place: value for place, value in enumerate(given)
+                  if isinstance(value, _engine.Variable) and place in self._variables and leaf_of(value).key != self._variables[place]}
+        if not others:
+            return None
+        made = []
+        for place, expected in enumerate(wanted):
+            if place in self._variables:
+                expected = others.get(place, self._variables[place][1].thing())
+            if isinstance(expected, Shown) or place in self._variables and expected is None:
+                raise TypeError(f"{self.name}: it was traced for {wanted[place]!r}, which has gone; other variables beside it "
+                                "need another trace")
+            made.append(expected)
+        args, kwargs = nest.pack_sequence_as(self._structure, made)
+        return self._for_others(args, kwargs)
+
+    def _flat(self, args, kwargs):
+        """The tensors of a call without structures; None where they do not fit."""
+        left, tensors = dict(kwargs), list(args)
+        for name in self._tensor_names()[len(args):]:
+            key = name if name in left else name.removesuffix("_0")  # as TensorFlow numbers: x, x_1, x_2
+            if key not in left:
+                return None
+            tensors.append(left.pop(key))
+        if left or len(tensors) != len(self._specs) or any(map(nest.is_nested, tensors)):
+            return None
+        return [_engine.convert_to_tensor(tensor, spec.dtype) for tensor, spec in zip(tensors, self._specs)]
 
     def _fitted(self, name, expected, value):
         """The tensors of one argument."""

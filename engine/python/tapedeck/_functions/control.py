@@ -1,7 +1,14 @@
 """Branches and loops of graphs on nested structures, and what AutoGraph asks for them."""
+import inspect
+import os
+
 from tapedeck import _engine
 from tapedeck._autograph import backend as autograph, state
+from tapedeck._autograph.state import shown
 from tapedeck._core import nest
+from tapedeck._core.composites import op
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 def is_unknown(value):
@@ -39,26 +46,56 @@ def _tensors(function, leaves):
     return [_engine.convert_to_tensor(leaf) for leaf in leaves]
 
 
+def _as_scalar(value):
+    """The one element of a tensor that decides, as Python's `if` and `while` take it, too; others as they are."""
+    value = _engine.convert_to_tensor(value)
+    rank = value.shape.rank
+    return op("reshape")(value, []) if rank and all(extent == 1 for extent in value.shape) else value
+
+
 def branch(function, pred, true_fn, false_fn):
     """What one of the functions returns when the graph runs; both return the same form, None where the other does. function: whose
     name errors begin with."""
-    forms = []
+    sides = []
 
     def flat(fn):
         def called():
             returned = fn()
             leaves = nest.flatten(returned)
-            forms.append((returned, [None if leaf is None else type(leaf) if _is_composite(leaf) else _engine.Tensor for leaf in leaves]))
-            return _tensors(function, _expanded(leaf for leaf in leaves if leaf is not None))
+            kinds = [None if leaf is None else type(leaf) if _is_composite(leaf) else _engine.Tensor for leaf in leaves]
+            tensors = _tensors(function, _expanded(leaf for leaf in leaves if leaf is not None))
+            sides.append((returned, kinds, tensors))
+            if len(sides) == 2:
+                _require_alike(function, (true_fn, false_fn), sides)
+            return tensors
         return called
 
-    results = _engine.graph_branch(_engine.convert_to_tensor(pred), flat(true_fn), flat(false_fn))
-    (one, kinds), (other, kinds_there) = forms
-    nest.assert_same_structure(one, other)
-    if kinds != kinds_there:
-        missing = "None" if None in {*kinds, *kinds_there} else "another kind of object"
-        raise TypeError(f"{function}: one branch returns {missing} where the other returns a tensor: {one!r} and {other!r}")
-    return _packed(nest.map_structure(state.agreeing, one, other), results)
+    results = _engine.graph_branch(_as_scalar(pred), flat(true_fn), flat(false_fn))
+    return _packed(nest.map_structure(state.agreeing, sides[0][0], sides[1][0]), results)
+
+
+def _require_alike(function, functions, sides):
+    """TypeError with what both functions return where these differ in number, structure or dtype. Shapes may."""
+    (one, kinds, tensors), (other, kinds_there, tensors_there) = sides
+    try:
+        nest.assert_same_structure(one, other)
+        same = kinds == kinds_there and [each.dtype for each in tensors] == [each.dtype for each in tensors_there]
+    except (TypeError, ValueError):
+        same = False
+    if same:
+        return
+    names, them = (("true_fn", "false_fn"), "true_fn and false_fn") if function == "cond" else (("a function", "another"), "its functions")
+    returned = [f"{name}{_line_of(fn)} returns {shown(value)}" for name, fn, value in zip(names, functions, (one, other))]
+    raise _engine.TypeMismatchError(f"{function}: {them} must return the same number, type and structure of values: "
+                                    f"{', '.join(returned)}")
+
+
+def _line_of(function):
+    """" in line 7": where a function of the user's begins."""
+    while hasattr(function, "func"):  # of functools.partial
+        function = function.func
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "" if code is None or code.co_filename.startswith(_PACKAGE) else f" in line {code.co_firstlineno}"
 
 
 def _formed(cond, body, loop_vars):
@@ -95,7 +132,7 @@ def loop(function, cond, body, loop_vars, shapes=()):
         return _packed(loop_vars, tensors)
 
     def holds(tensors):
-        return [_engine.convert_to_tensor(cond(*structured(tensors)))]
+        return [_as_scalar(cond(*structured(tensors)))]
 
     def step(tensors):
         values = body(*structured(tensors))

@@ -112,14 +112,16 @@ class _Functions:
 class Function:
     """What tf.function makes of a Python function. Of a method each instance has one of its own, which keeps no instance alive."""
 
-    def __init__(self, func, input_signature=None, autograph=True, instance=None, reduce_retracing=False, jit_compile=None):
-        """instance: a weak reference to a method's."""
+    def __init__(self, func, input_signature=None, autograph=True, instance=None, reduce_retracing=False, jit_compile=None,
+                 makes_variables=False):
+        """instance: a weak reference to a method's; makes_variables: whether each trace may make variables of its own."""
         functools.update_wrapper(self, func)
         self.__name__ = getattr(func, "__name__", type(func).__name__)  # of an object that can be called
         self.__qualname__ = getattr(func, "__qualname__", self.__name__)
         self._func, self._instance, self._autograph, self._jit_compile = func, instance, autograph, jit_compile
         self._input_signature = None if input_signature is None else _as_signature(input_signature)
         self._lock, self._concrete, self._traces, self._may_create = threading.RLock(), {}, 0, True
+        self._makes_variables = makes_variables
         self._of_tensors = {}  # for calls with nothing but tensors: the concrete function, by their dtypes and shapes
         self._beyond_graphs = set()  # signatures of calls that run eagerly, as what they call cannot be traced
         self._bound = {}  # by the instance's address: its Function, a weak reference to the instance where that keeps it
@@ -162,7 +164,8 @@ class Function:
             reference = weakref.ref(instance, lambda _: self._forget(address))
         except TypeError:  # nothing can refer to it weakly: it is an argument like any other
             return types.MethodType(self, instance)
-        made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None, self._jit_compile)
+        made = Function(self._func, self._input_signature, self._autograph, reference, self._relaxed is not None, self._jit_compile,
+                        self._makes_variables)
         made._another_instance = type(instance).__name__ if self._bound else None
         self._bound[address] = made if own is None else reference
         if own is not None:
@@ -208,7 +211,7 @@ class Function:
 
     def _call_eagerly(self, args, kwargs):
         if self._input_signature is not None:
-            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None, self._parameters)
+            args = _as_specified(self.__name__, args, self._input_signature, self._may_have_self, self._parameters)
         args, kwargs = nest.map_structure(_array_as_tensor, [list(args), kwargs])
         return nest.map_structure(result_as_tensor, self._python(self._func, args, kwargs))
 
@@ -230,6 +233,11 @@ class Function:
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return [each.name for each in self._signature.parameters.values() if each.kind in kinds] if self._signature else []
 
+    @property
+    def _may_have_self(self):
+        """Whether an object may stand before what input_signature names: nothing can refer to it weakly."""
+        return self._instance is None and self._parameters[:1] in (["self"], ["cls"])
+
     def _arguments(self, args, kwargs):
         given = len(args)
         if self._signature is not None:
@@ -241,7 +249,7 @@ class Function:
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if self._input_signature is not None:
-            args = _as_specified(self.__name__, args, self._input_signature, self._instance is None, self._parameters, given)
+            args = _as_specified(self.__name__, args, self._input_signature, self._may_have_self, self._parameters, given)
             return _of_signature(Arguments(args, kwargs), self._input_signature)
         return Arguments(args, kwargs)
 
@@ -260,11 +268,12 @@ class Function:
                 names = dict(scope_counts().opened)
                 found = self._trace(arguments, self._may_create)
                 made_variables = found.variables_made
-                if made_variables:  # as TensorFlow does: the second trace must find them made, under the same names
+                # As TensorFlow does: the second trace must find them made, under the same names.
+                if made_variables and not self._makes_variables:
                     scope_counts().opened = names
                     found = self._trace(arguments, False)
                 self._list(found, arguments, made_variables)
-                self._may_create = False
+                self._may_create = self._makes_variables
                 self._concrete[arguments.key] = found
         finally:
             self._lock.release()
@@ -283,9 +292,17 @@ class Function:
         if self._autograph and self._converted is None:
             self._converted = control.converted(self._func)
         func = self._converted if self._autograph else self._func
+        this, name = weakref.ref(self), self.__qualname__
+
+        def for_others(args, kwargs):
+            function = this()
+            if function is None:
+                raise ReferenceError(f"{name}: the function has gone; for other variables than it was traced with, keep a reference to it")
+            return function.get_concrete_function(*args, **kwargs)
+
         with recursion.watched(self, arguments.key):
             return ConcreteFunction(self.__name__, arguments, self._parameters,
-                                    lambda args, kwargs: self._python(func, args, kwargs), may_create)
+                                    lambda args, kwargs: self._python(func, args, kwargs), may_create, for_others)
 
     def _list(self, concrete, arguments, made_variables):
         """The debugger lists the trace."""
@@ -303,7 +320,8 @@ class Function:
         """
         if self._input_signature is not None and not args and not kwargs:
             args = self._input_signature
-        return self._concrete_of(self._arguments(args, kwargs))
+        arguments = self._arguments(args, kwargs)
+        return self._concrete_of(arguments).named_as(arguments)
 
     def experimental_get_tracing_count(self):
         """How often the function was traced."""
@@ -346,14 +364,15 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
 
 @public("tfe.defun")
 def defun(func=None, input_signature=None, autograph=True, **kwargs):
-    """tf.function's name in TensorFlow 1. Also a decorator with arguments; those that are not tf.function's change nothing.
+    """tf.function in TensorFlow 1. Also a decorator with arguments; those that are not tf.function's change nothing. The
+    variables that func makes are the trace's: each trace has its own, made once, and they keep their values from call to call.
 
     Returns: as tf.function. Errors: TypeError for an argument that is not callable.
     """
     if func is None:
         return lambda given: defun(given, input_signature, autograph)
     require_callable("defun", "func", func)
-    return Function(func, input_signature or None, autograph)
+    return Function(func, input_signature or None, autograph, makes_variables=True)
 
 
 def _as_signature(given):
@@ -393,7 +412,9 @@ def _as_specified(name, args, signature, may_have_self, parameters, given=None):
     given = len(args) if given is None else given
     first = int(may_have_self and given == len(signature) + 1)
     if given > first + len(signature) or len(args) < first + len(signature):
-        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {given} positional arguments")
+        beyond = parameters[first + len(signature):given]
+        which = f"; it has none for {', '.join(map(repr, beyond))}" if beyond else ""
+        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {given} positional arguments{which}")
 
     names = iter(parameters[first:])
 

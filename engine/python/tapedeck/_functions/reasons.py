@@ -77,7 +77,7 @@ def _fact(leaf, value):
         text = ", ".join(f"{dtype} {shape}" for dtype, shape in tensors)
         return _Fact(str(head), leaf.key, tensors, text if head == "tensor" else f"<{kind} of {text}>", kind)
     if head in ("object", "variable"):
-        return _Fact(head, leaf.key, (), _cut(repr(leaf.in_signature())), kind)
+        return _Fact(head, leaf.key, (), _cut(repr(leaf.in_signature(()))), kind)
     try:
         text = repr(value)
     except Exception:  # of a class that the user derived from a number's, say

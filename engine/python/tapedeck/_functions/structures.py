@@ -24,10 +24,11 @@ class Leaf:
         self.key, self.tensors, self.specs, self.made_of, self._shown = key, tensors, specs, made_of, shown
         self.is_models_tensor = False
 
-    def in_signature(self):
-        """What the signature has for it, which keeps no object alive."""
+    def in_signature(self, names):
+        """What the signature has for it, which keeps no object alive. names: an iterator over names for its tensors; specs keep theirs."""
         if self.specs:
-            return self.specs[0] if len(self.specs) == 1 else self.specs
+            specs = [spec if spec.name else TensorSpec(spec.shape, spec.dtype, name) for spec, name in zip(self.specs, names)]
+            return specs[0] if len(specs) == 1 else tuple(specs)
         return self.made_of(()) if self._shown is None else Shown(self._shown)
 
 
@@ -52,6 +53,10 @@ class ByIdentity:
             self._reference = weakref.ref(thing)
         except TypeError:
             self._reference = lambda: thing
+
+    def thing(self):
+        """The object; None where it has gone."""
+        return self._reference()
 
     def __hash__(self):
         return hash(self._number)

@@ -1,8 +1,8 @@
 """Control flow with TensorFlow's arguments: tf.cond, tf.while_loop, tf.map_fn and their siblings.
 
 Ops run at once, so these are plain Python: they call the functions they are given as often as it takes, and the ops inside
-are recorded like any others. Arguments for TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
-infer_shape) are accepted and have no effect. Exceptions of the functions propagate unchanged.
+are recorded like any others. Arguments for TensorFlow's graphs (parallel_iterations, swap_memory, infer_shape; back_prop but for
+while_loop's) are accepted and have no effect. Exceptions of the functions propagate unchanged.
 """
 from operator import index
 
@@ -29,8 +29,8 @@ def _require_list(function, argument, value):
 
 
 def _scalar(function, argument, value):
-    """The value, checked to have no axes."""
-    if len(np.shape(value)) != 0:
+    """The value, checked to be one element."""
+    if np.prod(np.shape(value), dtype=int) != 1:
         raise InvalidArgumentError(f"{function}: {argument} has shape {tuple(np.shape(value))}; needs a scalar")
     return value
 
@@ -66,11 +66,12 @@ def _form(structure):
 def cond(pred, true_fn=None, false_fn=None, name=None, *, strict=None, fn1=None, fn2=None):
     """Returns true_fn() if pred is True, else false_fn().
 
-    pred: a scalar, tensor or Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
+    pred: one element, a tensor's or a Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
     names in TensorFlow 1; strict: whether a list of one value stays a list, None for True, and False after
     tf.compat.v1_behavior().
     Returns: what it returns.
-    Errors: TypeError for a value that is not a function; InvalidArgumentError for a pred that is not a scalar.
+    Errors: TypeError for a value that is not a function, and, in a function that is traced, where both return other structures or dtypes;
+    InvalidArgumentError for a pred of several elements.
     """
     true_fn, false_fn = either("cond", "true_fn", true_fn, "fn1", fn1), either("cond", "false_fn", false_fn, "fn2", fn2)
     _require_callable("cond", "true_fn", true_fn)
@@ -200,19 +201,24 @@ def _loop_of_graph(cond, body, loop_vars, limit, return_same_structure, shapes):
     return values if same or len(values) > 1 else values[0]
 
 
+def _without_gradients(values):
+    return nest.map_structure(lambda value: op("stop_gradient")(value) if _is_tensor(value) else value, values)
+
+
 @public("while_loop")
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
                maximum_iterations=None, name=None, *, return_same_structure=None):
     """Repeats loop_vars = body(*loop_vars) while cond(*loop_vars) is True.
 
-    cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
+    cond: a function of the loop variables that returns one element; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
     tensors; shape_invariants: nested alike, the shapes that they have in all iterations, with None for what changes: only functions
-    that are traced need it; maximum_iterations: how often body is called at most; return_same_structure: whether the value of a list of one
-    loop variable comes in a list, None for True, and False after tf.compat.v1_behavior().
+    that are traced need it; back_prop: False cuts the gradients of the results; maximum_iterations: how often body is called at most;
+    return_same_structure: whether the value of a list of one loop variable comes in a list, None for True, and False after
+    tf.compat.v1_behavior().
     Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
     Errors: TypeError for a value that is not a function or not a list; InvalidArgumentError (a ValueError) for no loop variables, values
-    of another form, or a cond that gives no scalar.
+    of another form, or a cond that gives more than one element.
     """
     _require_callable("while_loop", "cond", cond)
     _require_callable("while_loop", "body", body)
@@ -225,7 +231,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         limit = _whole("while_loop", "maximum_iterations", limit)
     if _engine.is_tracing():
         shapes = [] if shape_invariants is None else _invariants(loop_vars, shape_invariants)
-        return _loop_of_graph(cond, body, loop_vars, limit, return_same_structure, shapes)
+        values = _loop_of_graph(cond, body, loop_vars, limit, return_same_structure, shapes)
+        return values if back_prop else _without_gradients(values)
     values, count = loop_vars, 0
     while (limit is None or count < limit) and _scalar("while_loop", "the result of cond", cond(*values)):
         values = body(*values)
@@ -235,6 +242,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         count += 1
     result = nest.pack_sequence_as(loop_vars, [value if isinstance(value, TensorArray) else tensor(value)
                                                for value in nest.flatten(values)])
+    result = result if back_prop else _without_gradients(result)
     same = not generation.is_first() if return_same_structure is None else return_same_structure
     return result if same or len(result) > 1 else result[0]
 

@@ -14,7 +14,9 @@ class Elems:
 
     def __init__(self, function, elems, broadcasts=False):
         """broadcasts: whether extents of 1 are repeated."""
-        self._elems, self._leaves = elems, [tensor(leaf) for leaf in nest.flatten(elems)]
+        # Of variables another tensor: gradients of theirs would be those of rows, while eager code's are whole.
+        self._elems, self._leaves = elems, [op("identity")(leaf) if isinstance(leaf, _engine.Variable) else tensor(leaf)
+                                            for leaf in nest.flatten(elems)]
         if not self._leaves or any(leaf.shape.rank == 0 for leaf in self._leaves):
             raise InvalidArgumentError(f"{function}: elems has {'a scalar' if self._leaves else 'no tensor'}; needs at least one axis")
         extents = [None if leaf.shape.rank is None else leaf.shape[0] for leaf in self._leaves]
