@@ -14,7 +14,7 @@ using graph::FunctionEntry;
 using graph::Graph;
 using graph::Node;
 
-struct Line {
+struct FunctionLine {
   const std::string& cell;
   std::uint32_t number;
   bool is_at(std::uint32_t location) const {
@@ -24,25 +24,25 @@ struct Line {
 };
 
 /// Whether a run of the graph makes a record on the line at which a breakpoint stops.
-bool stops_on(const Graph& graph, const Line& line) {
+bool stops_on_line(const Graph& graph, const FunctionLine& line) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     const bool runs = node.kind == graph::NodeKind::op || node.kind == graph::NodeKind::host ||
                       node.kind == graph::NodeKind::gradient;
     if (runs && line.is_at(node.location)) return true;
     for (const graph::Part* part = node.part.get(); part; part = part->around.get())
       if ((part->is_call || part->vjp_of) && line.is_at(part->location)) return true;
-    return std::ranges::any_of(node.graphs, [&](const auto& inner) { return stops_on(*inner, line); });
+    return std::ranges::any_of(node.graphs, [&](const auto& inner) { return stops_on_line(*inner, line); });
   });
 }
 
-std::string line_text(std::uint32_t location) {
+std::string line_of_location(std::uint32_t location) {
   const std::uint32_t line = location_of(location).line;
   return line == 0 ? std::string("another line") : "line " + std::to_string(line);
 }
 
 /// What the passes made of the line's ops; nothing where it has none.
-std::optional<std::string> change_of(const graph::TracedGraph& trace, const Line& line,
-                                     const std::string& name) {
+std::optional<std::string> change_on_line(const graph::TracedGraph& trace, const FunctionLine& line,
+                                          const std::string& name) {
   std::optional<std::string> folded, removed;
   for (std::size_t pass = 0; pass < trace.passes.size(); ++pass) {
     const Graph& before = trace.stage(pass);
@@ -51,7 +51,7 @@ std::optional<std::string> change_of(const graph::TracedGraph& trace, const Line
       if (node.kind == graph::NodeKind::parameter || !line.is_at(node.location)) continue;
       if (change.kind == graph::ChangeKind::merged) {
         const Node& into = before.nodes[static_cast<std::size_t>(change.into)];
-        return "Merged with " + line_text(into.location) + ": the graph of " + name +
+        return "Merged with " + line_of_location(into.location) + ": the graph of " + name +
                " computes both once, there.";
       }
       if (change.kind == graph::ChangeKind::folded)
@@ -63,16 +63,17 @@ std::optional<std::string> change_of(const graph::TracedGraph& trace, const Line
   return folded ? folded : removed;
 }
 
-std::optional<std::string> note_of(const FunctionEntry& entry, const std::vector<FunctionEntry::Made>& traces,
-                                   const Line& line) {
+std::optional<std::string> note_on_line(const FunctionEntry& entry,
+                                        const std::vector<FunctionEntry::Made>& traces,
+                                        const FunctionLine& line) {
   for (auto made = traces.rbegin(); made != traces.rend(); ++made)
-    if (auto change = change_of(*made->trace, line, entry.name)) return change;
+    if (auto change = change_on_line(*made->trace, line, entry.name)) return change;
   if (std::ranges::binary_search(entry.code_lines, line.number))
     return "Runs only while " + entry.name + " is traced: the graph has no op of this line.";
   return "No op on this line: it has no code.";
 }
 
-bool contains(const FunctionEntry& entry, const Line& line) {
+bool has_line(const FunctionEntry& entry, const FunctionLine& line) {
   const SourceLocation first = location_of(entry.location);
   return !entry.code_lines.empty() && (first.cell.empty() ? first.file : first.cell) == line.cell &&
          entry.code_lines.front() <= line.number && line.number <= entry.code_lines.back();
@@ -82,22 +83,23 @@ bool contains(const FunctionEntry& entry, const Line& line) {
 
 std::optional<std::string> note_of_line(const std::string& cell, std::uint32_t number) {
   if (graph::functions_run_eagerly()) return std::nullopt;
-  const Line line{cell, number};
+  const FunctionLine line{cell, number};
   std::optional<std::string> note;
   for (const auto& entry : graph::traced_functions()) {
-    if (!contains(*entry, line)) continue;
+    if (!has_line(*entry, line)) continue;
     const auto traces = entry->traces();
     if (traces.empty()) return std::nullopt;  // it may have ops there
-    if (std::ranges::any_of(traces, [&](const auto& made) { return stops_on(made.trace->running(), line); }))
+    if (std::ranges::any_of(traces,
+                            [&](const auto& made) { return stops_on_line(made.trace->running(), line); }))
       return std::nullopt;
-    note = note_of(*entry, traces, line);
+    note = note_on_line(*entry, traces, line);
   }
   return note;
 }
 
 std::optional<std::string> change_of_op(const std::string& cell, std::uint32_t number,
                                         const std::string& op) {
-  const Line line{cell, number};
+  const FunctionLine line{cell, number};
   for (const auto& entry : graph::traced_functions())
     for (const FunctionEntry::Made& made : entry->traces())
       for (std::size_t pass = 0; pass < made.trace->passes.size(); ++pass) {
@@ -107,7 +109,8 @@ std::optional<std::string> change_of_op(const std::string& cell, std::uint32_t n
           if (!node.op || node.op->name != op || !line.is_at(node.location)) continue;
           if (change.kind == graph::ChangeKind::folded) return "folded";
           if (change.kind == graph::ChangeKind::removed) return "removed";
-          return "merged with " + line_text(before.nodes[static_cast<std::size_t>(change.into)].location);
+          return "merged with " +
+                 line_of_location(before.nodes[static_cast<std::size_t>(change.into)].location);
         }
       }
   return std::nullopt;

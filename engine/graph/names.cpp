@@ -5,7 +5,7 @@
 namespace tapedeck::graph {
 namespace {
 
-std::atomic<CaptureNames> capture{nullptr};
+std::atomic<CaptureNames> names_capture{nullptr};
 
 void give_tensors(std::vector<NamedValue>& values,
                   const std::function<std::uint64_t(std::uint64_t)>& tensor_of) {
@@ -24,11 +24,11 @@ bool NamedValue::operator==(const NamedValue& other) const {
 }
 
 void set_capture_names(CaptureNames function) {
-  capture.store(function);
+  names_capture.store(function);
 }
 
 Names capture_names() {
-  const CaptureNames function = capture.load(std::memory_order_relaxed);
+  const CaptureNames function = names_capture.load(std::memory_order_relaxed);
   return function ? function() : nullptr;
 }
 

@@ -10,8 +10,8 @@
 namespace tapedeck::graph {
 namespace {
 
-constexpr std::size_t most_numbers = std::size_t{4} << 20;  // of all runs: 32 MB
-constexpr std::size_t numbers_of_a_run = 24;                // beside slots and steps
+constexpr std::size_t most_logged_numbers = std::size_t{4} << 20;  // of all runs: 32 MB
+constexpr std::size_t numbers_of_a_run = 24;                       // beside slots and steps
 
 struct ThreadRuns {
   std::deque<std::shared_ptr<LoggedRun>> runs;  ///< in the order in which they began
@@ -29,14 +29,14 @@ Log& run_log() {
   return *log;
 }
 
-std::size_t size_of(const LoggedRun& run) {
+std::size_t logged_size(const LoggedRun& run) {
   return numbers_of_a_run + run.tensors.size() + 2 * run.steps.capacity();
 }
 
 /// With the mutex locked. Runs that have not ended stay: as many as lie in each other.
-void drop_oldest(Log& log) {
+void drop_oldest_runs(Log& log) {
   const auto has_ended = [](const auto& run) { return run->after != UINT64_MAX; };
-  while (log.numbers > most_numbers) {
+  while (log.numbers > most_logged_numbers) {
     ThreadRuns* from = nullptr;
     std::deque<std::shared_ptr<LoggedRun>>::iterator oldest;
     for (auto& [index, thread] : log.threads) {
@@ -47,13 +47,13 @@ void drop_oldest(Log& log) {
     }
     if (!from) return;
     from->forgotten_to = std::max(from->forgotten_to, (*oldest)->after);
-    log.numbers -= std::min(log.numbers, size_of(**oldest));
+    log.numbers -= std::min(log.numbers, logged_size(**oldest));
     from->runs.erase(oldest);
   }
 }
 
 /// 0: no run around has computed it.
-std::uint64_t tensor_of(const LoggedRun* run, std::uint64_t symbol) {
+std::uint64_t tensor_in_run(const LoggedRun* run, std::uint64_t symbol) {
   for (; run; run = run->around.get())
     if (const auto slot = run->index->slot_of.find(symbol); slot != run->index->slot_of.end())
       return run->tensors[slot->second];
@@ -96,8 +96,8 @@ RunningGraph::RunningGraph(std::shared_ptr<const NameIndex> index)
   Log& log = run_log();
   const std::lock_guard lock(log.mutex);
   log.threads[run_->thread].runs.push_back(run_);
-  log.numbers += size_of(*run_);
-  drop_oldest(log);
+  log.numbers += logged_size(*run_);
+  drop_oldest_runs(log);
 }
 
 RunningGraph::~RunningGraph() {
@@ -145,7 +145,7 @@ Names RunningGraph::names_in_trace() {
   Names& known = mapped_[names.get()];
   if (!known)
     known = with_tensors(
-        *names, [&](std::uint64_t symbol) { return tensor_of(run_.get(), symbol); }, run_->caller);
+        *names, [&](std::uint64_t symbol) { return tensor_in_run(run_.get(), symbol); }, run_->caller);
   return known;
 }
 
@@ -175,7 +175,7 @@ std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool r
   // With 0 for what was not computed.
   const auto resolve = [&](const auto& self, std::vector<NamedValue>& values) -> void {
     for (NamedValue& value : values) {
-      if (value.symbolic) value.tensor = tensor_of(run, value.tensor);
+      if (value.symbolic) value.tensor = tensor_in_run(run, value.tensor);
       self(self, value.items);
     }
   };
@@ -200,7 +200,7 @@ void forget_runs() {
   log.numbers = 0;
   for (auto& [index, thread] : log.threads) {
     std::erase_if(thread.runs, [](const auto& run) { return run->after != UINT64_MAX; });
-    for (const auto& run : thread.runs) log.numbers += size_of(*run);
+    for (const auto& run : thread.runs) log.numbers += logged_size(*run);
   }
 }
 

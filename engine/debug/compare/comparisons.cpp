@@ -185,7 +185,7 @@ ComparedValues Comparisons::values_of(const Comparison& comparison, const Find& 
 namespace {
 
 /// Of an op that only the eager side has, where a graph of this process ran on the other.
-std::optional<std::string> note_of(const Comparison& comparison, const protocol::ComparedRow& row) {
+std::optional<std::string> note_of_row(const Comparison& comparison, const protocol::ComparedRow& row) {
   const auto& eager = comparison.graph_is_right() ? row.left : row.right;
   const auto& graph = comparison.graph_is_right() ? row.right : row.left;
   if (comparison.graph_is_right() == comparison.graph_is_left() || !eager || graph) return std::nullopt;
@@ -209,7 +209,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     row.results = comparison->results(static_cast<std::size_t>(i));
     if (all[i].left) row.left = describe(*comparison->left().recorder, all[i].left, true);
     if (all[i].right) row.right = describe(*comparison->right().recorder, all[i].right, true);
-    row.note = note_of(*comparison, row);
+    row.note = note_of_row(*comparison, row);
     if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() && row.left &&
         row.right && written_otherwise(*row.left, *row.right))
       row.results = protocol::Agreement::differ;

@@ -27,9 +27,9 @@ thread_local PyFrameObject* first_frame = nullptr;  ///< what traces; the functi
 /// The frames of this thread's last capture, the outermost first: most nodes find the same names again.
 thread_local std::vector<Names> captured_before;
 
-NamedValue named(std::string name, PyObject* value, int depth);
+NamedValue named_value_of(std::string name, PyObject* value, int depth);
 
-std::string text_of(PyObject* value) {
+std::string repr_of(PyObject* value) {
   const auto text = py::reinterpret_steal<py::object>(PyObject_Repr(value));
   Py_ssize_t size = 0;
   const char* bytes = text ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
@@ -39,7 +39,7 @@ std::string text_of(PyObject* value) {
 }
 
 /// Of Python's own types, whose repr calls no code of the user's.
-bool is_plain(PyObject* value) {
+bool is_plain_value(PyObject* value) {
   if (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value) || PyComplex_CheckExact(value))
     return true;
   if (PyLong_CheckExact(value)) return _PyLong_NumBits(value) <= 256;
@@ -52,15 +52,17 @@ void add_items(NamedValue& to, PyObject* value, int depth) {
   if (PyDict_CheckExact(value)) {
     PyObject *key = nullptr, *item = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item);)
-      to.items.push_back(named("[" + (is_plain(key) ? text_of(key) : "…") + "]", item, depth + 1));
+      to.items.push_back(
+          named_value_of("[" + (is_plain_value(key) ? repr_of(key) : "…") + "]", item, depth + 1));
     return;
   }
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
   for (Py_ssize_t i = 0; i < size; ++i)
-    to.items.push_back(named("[" + std::to_string(i) + "]", PySequence_Fast_GET_ITEM(value, i), depth + 1));
+    to.items.push_back(
+        named_value_of("[" + std::to_string(i) + "]", PySequence_Fast_GET_ITEM(value, i), depth + 1));
 }
 
-NamedValue named(std::string name, PyObject* value, int depth) {
+NamedValue named_value_of(std::string name, PyObject* value, int depth) {
   NamedValue result;
   result.name = std::move(name);
   result.type = Py_TYPE(value)->tp_name;
@@ -75,8 +77,8 @@ NamedValue named(std::string name, PyObject* value, int depth) {
     result.kind = NamedValue::Kind::variable;
     const Tensor now = variable_of(value).peek();
     result.tensor = now ? now.id() : 0;
-  } else if (is_plain(value)) {
-    result.text = text_of(value);
+  } else if (is_plain_value(value)) {
+    result.text = repr_of(value);
   } else if (depth < deepest_list &&
              (PyList_CheckExact(value) || PyTuple_CheckExact(value) || PyDict_CheckExact(value))) {
     const auto size = static_cast<std::size_t>(PyObject_Size(value));
@@ -127,7 +129,7 @@ bool is_part_of(PyCodeObject* code, PyCodeObject* function) {
   return found->second = (comprehends || same) && has_inside(function, code);
 }
 
-void put(std::vector<NamedValue>& values, NamedValue value) {
+void put_name(std::vector<NamedValue>& values, NamedValue value) {
   for (NamedValue& one : values)
     if (one.name == value.name) {
       one = std::move(value);
@@ -145,7 +147,7 @@ void add_unassigned(std::vector<NamedValue>& values, PyObject* names) {
     value.kind = NamedValue::Kind::unassigned;
     const bool is_there =
         std::ranges::any_of(values, [&](const NamedValue& one) { return one.name == value.name; });
-    if (!is_hidden(value.name) && !is_there) put(values, std::move(value));
+    if (!is_hidden(value.name) && !is_there) put_name(values, std::move(value));
   }
 }
 
@@ -154,7 +156,7 @@ void add_names(std::vector<NamedValue>& values, PyFrameObject* frame) {
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(locals.ptr(), &at, &key, &value);) {
     std::string name = text_of_name(key);
-    if (!is_hidden(name)) put(values, named(std::move(name), value, 0));
+    if (!is_hidden(name)) put_name(values, named_value_of(std::move(name), value, 0));
   }
 }
 
@@ -196,7 +198,7 @@ Names names_of(const std::vector<UserFrame>& frames, std::size_t first, std::siz
   return made;
 }
 
-Names capture() {
+Names capture_frame_names() {
   if (!first_frame || !PyGILState_Check()) return nullptr;
   const py::error_scope raised_before;
   Names names;
@@ -244,7 +246,7 @@ TracedFramesScope::~TracedFramesScope() {
 }
 
 void start_capturing_names() {
-  graph::set_capture_names(&capture);
+  graph::set_capture_names(&capture_frame_names);
 }
 
 void stop_capturing_names() {

@@ -155,7 +155,7 @@ class TracedPast(Past):
             row = describe(name, found.get(), position)
             row["type"], row["tensor"] = clean(found.of.type), found.tensor
         except LookupError as error:
-            row = {**noted_row_of(name, found.of, position), "tensor": found.tensor, "problem": str(error)}
+            row = {**noted_row(name, found.of, position), "tensor": found.tensor, "problem": str(error)}
         return row
 
     def describe_found(self, name, found, position):
@@ -163,10 +163,6 @@ class TracedPast(Past):
         if found.source == "tracing":
             row["as_of"] = WHILE_TRACING
         return row
-
-
-def noted_row_of(name, value, position):
-    return noted_row(name, value, position)
 
 
 def traced_frames(stop, moment=0):
