@@ -42,8 +42,7 @@ constexpr std::size_t most_compared = std::size_t{4} << 10;  // of a constant th
 bool is_interchangeable(const Graph& graph, const Node& node) {
   const Tensor& constant = node.constant;
   return constant.on_cpu() && constant.dtype() != DType::string && constant.bytes() <= most_compared &&
-         !(constant.dtype() == DType::int64 && constant.rank() == 0) &&
-         constant.id() > graph.watched_up_to;
+         !(constant.dtype() == DType::int64 && constant.rank() == 0) && constant.id() > graph.watched_up_to;
 }
 
 std::string content_of(const Tensor& tensor) {

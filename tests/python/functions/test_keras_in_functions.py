@@ -206,7 +206,8 @@ class FunctionalModels(GraphCase):
         self.assertEqual(made.experimental_get_tracing_count(), 2)
 
     def test_training_may_be_a_tensor(self):
-        model = keras.Sequential([keras.layers.Dense(4), keras.layers.BatchNormalization(), keras.layers.Dropout(.5), keras.layers.Dense(2)])
+        layers = keras.layers
+        model = keras.Sequential([layers.Dense(4), layers.BatchNormalization(), layers.Dropout(.5), layers.Dense(2)])
         x = tf.constant(np.random.default_rng(0).random((6, 3), np.float32))
 
         @tf.function

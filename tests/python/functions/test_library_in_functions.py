@@ -18,15 +18,16 @@ with open(_CALLS, encoding="utf-8") as _file:
 
 # Calls that do not give eager code's results in a function: the beginning of what happens with known and with unknown extents ("same"
 # where that gives the same), and why.
+_VARIABLES = "each call makes variables; their shapes must be known"
 OTHERWISE = {
     "experimental.dlpack.from_dlpack(reals([3, 4]))": ("called runs eagerly", "called runs eagerly", "other packages read the memory"),
     "unstack(reals([5, 3, 2]))": ("same", "InvalidArgumentError: unstack: has", "how many tensors there are must be known"),
     "image.resize_images(tf.cast(reals([2, 2, 1]), 'uint8'), [2, 2])": (
         "same", "gives", "TensorFlow 1 leaves images alone whose extents are known to be the wanted ones; others become float32"),
     "layers.dense(reals([2, 4]), 3)": (
-        "InvalidArgumentError: tf.function only supports singleton", "called runs eagerly", "each call makes variables; their shapes must be known"),
+        "InvalidArgumentError: tf.function only supports singleton", "called runs eagerly", _VARIABLES),
     "contrib.layers.batch_norm(reals([8, 3]))": (
-        "InvalidArgumentError: tf.function only supports singleton", "called runs eagerly", "each call makes variables; their shapes must be known"),
+        "InvalidArgumentError: tf.function only supports singleton", "called runs eagerly", _VARIABLES),
     "zeros(tf.constant([2, 3], 'int8'))": (
         "OperatorNotAllowedInGraphError", "OperatorNotAllowedInGraphError", "shapes are int32 or int64 in a graph, as in TensorFlow"),
 }
@@ -54,11 +55,12 @@ class Library(GraphCase):
 # Layers that are called beside those of layer_references, and their inputs' shapes.
 _IMAGES = [(2, 8, 9, 3)]
 OTHER_LAYERS = [
-    ("RandomRotation", (.2,), _IMAGES), ("RandomZoom", (.2,), _IMAGES), ("RandomTranslation", (.2, .1), _IMAGES), ("RandomFlip", (), _IMAGES),
-    ("RandomContrast", (.2,), _IMAGES), ("RandomBrightness", (.2,), _IMAGES), ("RandomCrop", (4, 5), _IMAGES), ("Resizing", (4, 5), _IMAGES),
-    ("CenterCrop", (4, 5), _IMAGES), ("SpatialDropout2D", (.5,), _IMAGES), ("GaussianNoise", (.5,), _IMAGES),
-    ("GaussianDropout", (.5,), _IMAGES), ("AlphaDropout", (.5,), _IMAGES), ("Dropout", (.5,), _IMAGES), ("LSTM", (3,), [(2, 4, 3)]),
-    ("GRU", (3,), [(2, 4, 3)]), ("SimpleRNN", (3,), [(2, 4, 3)]), ("Attention", (), [(2, 4, 3), (2, 5, 3)])]
+    ("RandomRotation", (.2,), _IMAGES), ("RandomZoom", (.2,), _IMAGES), ("RandomTranslation", (.2, .1), _IMAGES),
+    ("RandomFlip", (), _IMAGES), ("RandomContrast", (.2,), _IMAGES), ("RandomBrightness", (.2,), _IMAGES),
+    ("RandomCrop", (4, 5), _IMAGES), ("Resizing", (4, 5), _IMAGES), ("CenterCrop", (4, 5), _IMAGES),
+    ("SpatialDropout2D", (.5,), _IMAGES), ("GaussianNoise", (.5,), _IMAGES), ("GaussianDropout", (.5,), _IMAGES),
+    ("AlphaDropout", (.5,), _IMAGES), ("Dropout", (.5,), _IMAGES), ("LSTM", (3,), [(2, 4, 3)]), ("GRU", (3,), [(2, 4, 3)]),
+    ("SimpleRNN", (3,), [(2, 4, 3)]), ("Attention", (), [(2, 4, 3), (2, 5, 3)])]
 
 
 class Layers(GraphCase):
@@ -91,7 +93,7 @@ class Layers(GraphCase):
                 layer, images = getattr(tf.keras.layers, name)(*arguments), reals(shapes[0])
                 takes = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
                 with self.subTest(layer=name):
-                    self.assertEqual(both_ways(lambda x: layer(x, **takes), [images], [[None, None, None, 3]]), "same")  # noqa: B023
+                    self.assertEqual(both_ways(lambda x: layer(x, **takes), [images], [[None, None, None, 3]]), "same")
 
 
 class WhatIsKnown(GraphCase):

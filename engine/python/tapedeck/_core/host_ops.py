@@ -7,7 +7,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import nest, samples
-from tapedeck._core.samples import is_tensor, Known, tensors_of, with_tensors
+from tapedeck._core.samples import is_tensor, Known, tensors_of, with_tensors  # noqa: F401 - Known is for those who decorate
 
 
 def _parts(known):
