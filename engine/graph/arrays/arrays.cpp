@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "engine/graph/control.h"
 #include "engine/ops/core/observer.h"
