@@ -136,8 +136,7 @@ def outcome(program, function, number):
 def same(one, other, is_gradient, ordered):
     """Whether two outcomes agree. In gradients +0 and -0 are alike, as where nothing is connected; `ordered`: they are sums in one order.
     A TensorArray of eager code is a list, in a loop of a graph it is one tensor: what reads an element several times gets its
-    gradients added up from the other end. For a tape outside, a call of a graph is one op: the gradient of what it reads several times is
-    added up inside of it first, and then to what flows there on other ways."""
+    gradients added up from the other end."""
     if one[1:] != other[1:]:
         return False
     errors = [bool(each[0]) and isinstance(each[0][0], str) for each in (one, other)]
@@ -166,7 +165,7 @@ def disagreement(source, only=None, calls=(0, 1, 2)):
                 wanted = outcome(program, eager, number)
                 tf.config.run_functions_eagerly(False)
                 given = outcome(program, graph, number)
-                ordered = "TensorArray" not in source and "outside" not in name
+                ordered = "TensorArray" not in source
                 if not same(wanted, given, name != "results", ordered):
                     return name, number, wanted, given
     return None
