@@ -259,7 +259,7 @@ class State(GraphCase):
             with self.assertRaisesRegex(ValueError, r"only supports singleton tf.Variables created on the first call.*\(line \d+\)"):
                 bad()
         with self.assertRaisesRegex(ValueError, "depends on an argument of the function"):
-            tf.function(lambda x: tf.Variable(x * 2.))(tf.constant(1.))
+            tf.function(lambda x: tf.Variable(x * 2.)).get_concrete_function(tf.TensorSpec([]))
         self.assertFalse(tf.executing_eagerly() is False)
 
     def test_a_variable_as_an_argument_is_itself(self):
