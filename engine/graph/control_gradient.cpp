@@ -117,9 +117,9 @@ Tensors TapedGraph::ForwardTrace::branch_vjp(std::int32_t number, const SummingR
     sides.push_back(std::move(side));
   }
   const auto spec = [&](std::size_t of) {
-    return of < inputs ? taped_.graph_.value_spec(control.inputs[of])
-                       : taped_.graph_.value_spec(
-                             {number, static_cast<std::int32_t>(control.outputs[of - inputs])});
+    return of < inputs
+               ? taped_.graph_.value_spec(control.inputs[of])
+               : taped_.graph_.value_spec({number, static_cast<std::int32_t>(control.outputs[of - inputs])});
   };
   const auto run = [&](std::size_t s) {
     const Side& side = sides[s];
@@ -137,7 +137,8 @@ Tensors TapedGraph::ForwardTrace::branch_vjp(std::int32_t number, const SummingR
     return after;
   };
   if (std::ranges::find(changes, true) == changes.end()) return before;
-  const Tensors found = branch(symbol(node.inputs[0]), [&] { return run(0); }, [&] { return run(1); });
+  const Tensors found = branch(
+      symbol(node.inputs[0]), [&] { return run(0); }, [&] { return run(1); });
   std::size_t next = 0;
   for (std::size_t i = 0; i < before.size(); ++i)
     if (changes[i]) before[i] = found[next++];
@@ -166,8 +167,8 @@ Tensors TapedGraph::ForwardTrace::loop_vjp(std::int32_t number, const SummingReq
     if (const std::size_t place = place_of(control.inputs, value); place < control.inputs.size())
       outer[i] = place;
     if (of_body(i) < variables) {
-      const std::size_t output = static_cast<std::size_t>(
-          std::ranges::find(control.outputs, of_body(i)) - control.outputs.begin());
+      const std::size_t output =
+          static_cast<std::size_t>(std::ranges::find(control.outputs, of_body(i)) - control.outputs.begin());
       first[i] = request.cotangents[output];
       if (request.is_source[output] && body.reads_result(of_body(i)))
         fail<UnimplementedError>("while_loop: the gradient of a result on which another one depends");
@@ -205,7 +206,8 @@ Tensors TapedGraph::ForwardTrace::loop_vjp(std::int32_t number, const SummingReq
     if (!asked.wanted[i] || arrived[i] == Arrival::none) continue;
     carried.push_back(i);
     loop.may_lack.push_back(arrived[i] == Arrival::maybe);
-    loop.variables.push_back(first[i] ? first[i] : gradient_tracer().absent(body.graph_.value_spec(body.inputs_[i])));
+    loop.variables.push_back(first[i] ? first[i]
+                                      : gradient_tracer().absent(body.graph_.value_spec(body.inputs_[i])));
   }
   Tensors after(request.sums.begin(), request.sums.end());
   after.resize(control.inputs.size() + control.outputs.size());
@@ -274,7 +276,8 @@ void TapedGraph::ForwardTrace::move_passed_by_branch(std::int32_t number, std::m
     Tensors after;
     for (const Value value : moved) {
       const auto found = passed[taken].find(value);
-      const bool goes = std::ranges::any_of(passed[taken], [&](const auto& one) { return one.second == value; });
+      const bool goes =
+          std::ranges::any_of(passed[taken], [&](const auto& one) { return one.second == value; });
       if (found != passed[taken].end())
         after.push_back(sums.at(found->second));
       else if (!goes && sums.contains(value))
@@ -284,7 +287,8 @@ void TapedGraph::ForwardTrace::move_passed_by_branch(std::int32_t number, std::m
     }
     return after;
   };
-  const Tensors after = branch(symbol(node.inputs[0]), [&] { return side(0); }, [&] { return side(1); });
+  const Tensors after = branch(
+      symbol(node.inputs[0]), [&] { return side(0); }, [&] { return side(1); });
   std::size_t next = 0;
   for (const Value value : moved) sums[value] = after[next++];
 }
@@ -313,7 +317,8 @@ void TapedGraph::ForwardTrace::move_passed_by_loop(std::int32_t number, std::map
   const Tensors after = branch(
       ops::equal(iterations, Tensor::scalar(0, DType::int64)),
       [&] {
-        return each([&](Value result) { return sums.at(node.inputs[static_cast<std::size_t>(result.result)]); });
+        return each(
+            [&](Value result) { return sums.at(node.inputs[static_cast<std::size_t>(result.result)]); });
       },
       [&] {
         return each([&](Value result) { return gradient_tracer().absent(taped_.graph_.value_spec(result)); });

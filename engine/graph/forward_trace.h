@@ -23,7 +23,8 @@ struct TapedGraph::Gradient {
 
   /// What a run, or a trace that makes this a part of its graph, has of the gradient at that place.
   Arrival arrival(std::size_t place) const;
-  Tensors run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values, const Draws& draws) const;
+  Tensors run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values,
+              const Draws& draws) const;
 };
 
 class TapedGraph::ForwardTrace {

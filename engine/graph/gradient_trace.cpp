@@ -58,8 +58,7 @@ Tensors TapedGraph::Gradient::run(const tapedeck::detail::SummingRequest& reques
   if (request.is_last) kept_values.clear();
   const Tensors results = executable.run_owned(std::move(arguments), &draws);
   Tensors gradients;
-  for (const std::size_t place : places)
-    gradients.push_back(place == not_there ? Tensor() : results[place]);
+  for (const std::size_t place : places) gradients.push_back(place == not_there ? Tensor() : results[place]);
   return gradients;
 }
 
@@ -231,7 +230,8 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, con
     const auto outer = outer_draw_of(node);
     if (!outer) continue;
     if (nested_)
-      fail<UnimplementedError>(node.op->name, ": a gradient that draws again what an iteration or a branch drew");
+      fail<UnimplementedError>(node.op->name,
+                               ": a gradient that draws again what an iteration or a branch drew");
     node.draw_of = outer_draw(forward.drawing_node(*outer));
   }
   std::vector<std::size_t> kept;
@@ -248,7 +248,8 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, con
 
 std::shared_ptr<const TapedGraph::Gradient> TapedGraph::traced(const Request& request) {
   // Inside a FloatingScope a gradient has other dtypes.
-  if ((tapedeck::detail::thread_state.detours & ~tapedeck::detail::tracing_detour) != 0) return trace(request);
+  if ((tapedeck::detail::thread_state.detours & ~tapedeck::detail::tracing_detour) != 0)
+    return trace(request);
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = gradients_.find(request); known != gradients_.end()) return known->second;

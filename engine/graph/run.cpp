@@ -46,7 +46,8 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), layout_(graph_) 
   schedule_ = std::make_unique<const Schedule>(graph_, layout_);
   gradients_ = std::make_unique<GradientGraphs>(graph_);
   plays_tapes_ = uses_tapes(graph_);
-  const auto parameters = std::span<const Node>(graph_.nodes).first(graph_.arguments + graph_.captured.size());
+  const auto parameters =
+      std::span<const Node>(graph_.nodes).first(graph_.arguments + graph_.captured.size());
   if (std::ranges::any_of(parameters, [](const Node& node) { return !node.unknown.empty(); }))
     specializations_ = std::make_unique<Specializations>(*this);
 }

@@ -1,5 +1,5 @@
-// Gradients of functions with branches, loops, gradients of their own and unknown extents: graphs, and the same
-// to the last bit as the ops called one by one.
+// Gradients of functions with branches, loops, gradients of their own and unknown extents: graphs, and the
+// same to the last bit as the ops called one by one.
 #include <QtTest>
 
 #include "engine/graph/control.h"
@@ -136,8 +136,12 @@ Tensors two_sides(Inputs x) {
   const Tensor before = ops::exp(x[0]) * x[1];
   const Tensors taken = choose(
       ops::less(x[2], number(0)),
-      [&] { return Tensors{ops::tanh(before) * x[0] + before, before * before}; },
-      [&] { return Tensors{ops::sin(before * x[1]), before * x[1] * x[1]}; });
+      [&] {
+        return Tensors{ops::tanh(before) * x[0] + before, before * before};
+      },
+      [&] {
+        return Tensors{ops::sin(before * x[1]), before * x[1] * x[1]};
+      });
   return {ops::reduce_sum(taken[0] * taken[1] + x[1] * x[0]) + ops::reduce_sum(x[1] * taken[0])};
 }
 
@@ -180,7 +184,8 @@ class TestGraphControlGradient : public QObject {
     const Function f = [](Inputs x) {
       const Tensor before = ops::exp(x[0]) * x[1];
       const Tensors taken = choose(
-          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; }, [&] { return Tensors{before}; });
+          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; },
+          [&] { return Tensors{before}; });
       return Tensors{ops::reduce_sum(taken[0] * taken[0] * x[1] + taken[0] / (x[0] + 3.0))};
     };
     for (const double sign : {-1.0, 1.0}) expect_graph({varied({5}, 1), varied({5}, 2), number(sign)}, f);
@@ -191,7 +196,8 @@ class TestGraphControlGradient : public QObject {
     const Function f = [](Inputs x) {
       const Tensor before = ops::exp(x[0]) * x[1];
       const Tensors taken = choose(
-          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; }, [&] { return Tensors{before}; });
+          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; },
+          [&] { return Tensors{before}; });
       return Tensors{ops::reduce_sum(taken[0] * x[1]) + ops::reduce_sum(before * x[0]) +
                      ops::reduce_sum(taken[0] * taken[0])};
     };
@@ -250,7 +256,8 @@ class TestGraphControlGradient : public QObject {
     const Function f = [](Inputs x) {
       const Tensors after = times(integer(3), {x[0] * 1.0}, [&](Inputs state) {
         return choose(
-            ops::less(ops::reduce_sum(state[0]), number(0)), [&] { return Tensors{ops::exp(state[0]) * x[0]}; },
+            ops::less(ops::reduce_sum(state[0]), number(0)),
+            [&] { return Tensors{ops::exp(state[0]) * x[0]}; },
             [&] { return Tensors{ops::sin(state[0]) * state[0]}; });
       });
       return Tensors{ops::reduce_sum(after[0] * x[0])};
@@ -291,8 +298,12 @@ class TestGraphControlGradient : public QObject {
       });
       return choose(
           ops::less(ops::reduce_sum(looped[0]), number(0)),
-          [&] { return Tensors{looped[0], looped[1] * looped[0]}; },
-          [&] { return Tensors{looped[0] * looped[1] * x[2], looped[1]}; });
+          [&] {
+            return Tensors{looped[0], looped[1] * looped[0]};
+          },
+          [&] {
+            return Tensors{looped[0] * looped[1] * x[2], looped[1]};
+          });
     };
     for (const int count : {0, 1, 4})
       for (const double sign : {-1.0, 1.0}) {
