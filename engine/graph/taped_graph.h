@@ -45,6 +45,10 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   Request nothing() const;
   /// Whether gradients of other results flow through that one.
   bool reads_result(std::size_t result) const;
+  /// Of a body: among the outputs, that result which is the input's next value; no_place: it is none.
+  std::size_t place_of_variable(std::size_t input) const {
+    return places_[static_cast<std::size_t>(inputs_[input].node)];
+  }
   std::shared_ptr<const Gradient> traced(const Request& request);
   std::unique_ptr<Gradient> trace(const Request& request) const;
   class ForwardTrace;
