@@ -166,8 +166,14 @@ TapedGraph::ForwardTrace::LoopCall TapedGraph::ForwardTrace::call_of_body(std::i
   const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(number)];
   const TapedGraph& body = *control.graphs[0];
   const std::size_t inputs = body.inputs_.size();
-  LoopCall call{std::vector<bool>(inputs), std::vector<std::size_t>(inputs, no_place), Tensors(inputs), {}, {},
-                body.nothing(), nullptr, {}};
+  LoopCall call{std::vector<bool>(inputs),
+                std::vector<std::size_t>(inputs, no_place),
+                Tensors(inputs),
+                {},
+                {},
+                body.nothing(),
+                nullptr,
+                {}};
   for (std::size_t i = 0; i < inputs; ++i) {
     const std::int32_t parameter = body.inputs_[i].node;
     const Value value = node.inputs[outer_input(node, 1, parameter)];

@@ -210,6 +210,31 @@ class TestGraphControlGradient : public QObject {
       expect_graph({varied({4}, 1), varied({4}, 2), varied({4}, 3), integer(count)}, recurrence);
   }
 
+  void a_playback_shows_the_iterations_of_the_gradient_s_loop() {
+    const Tensors x{varied({4}, 1), varied({4}, 2), varied({4}, 3), integer(5)};
+    const Executable executable(graph_of(x, recurrence));
+    Tape tape;
+    tape.start();
+    tape.watch(x[0]);
+    const Tensors y = executable(x);
+    tape.stop();
+    const EventLog log;
+    tape.gradient(y, std::span<const Tensor>(x).first(1));
+    QCOMPARE(std::ranges::count_if(
+                 log.lines, [](const auto& line) { return line.find(" call iteration ") != line.npos; }),
+             5);
+  }
+
+  void an_observer_of_the_forward_run_sees_the_vjps_one_by_one() {
+    const Tensors x{varied({4}, 1), varied({4}, 2), varied({4}, 3), integer(5)};
+    const Executable executable(graph_of(x, recurrence));
+    const Tensors expected = gradients_of(recurrence, x);
+    const EventLog log;
+    QVERIFY(equal_bits(gradients_of([&](Inputs in) { return executable(in); }, x), expected));
+    QCOMPARE(std::ranges::count_if(log.lines, [](const auto& line) { return line.ends_with(" vjp tanh"); }),
+             5);
+  }
+
   void a_result_that_no_gradient_reaches_at_first() {
     // The cotangent of the second variable arrives with the iteration before the last one.
     const Function f = [](Inputs x) {
