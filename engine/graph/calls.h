@@ -69,9 +69,8 @@ bool decides(const Node& node, const Tensor& predicate);
 /// Whether a run of the node can show: values that are given, and tapes, belong to no part.
 inline bool runs_something(const Node& node) {
   return node.kind == NodeKind::op || node.kind == NodeKind::branch || node.kind == NodeKind::loop ||
-         node.kind == NodeKind::unwind ||
-         node.kind == NodeKind::custom || node.kind == NodeKind::host || node.kind == NodeKind::gradient ||
-         node.kind == NodeKind::assign;
+         node.kind == NodeKind::unwind || node.kind == NodeKind::custom || node.kind == NodeKind::host ||
+         node.kind == NodeKind::gradient || node.kind == NodeKind::assign;
 }
 
 /// Begins and ends the parts that a run's nodes come from, in the order in which the nodes run.

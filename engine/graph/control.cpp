@@ -269,8 +269,7 @@ Tensors unwind(const Unwind& loop, const Step& body) {
     add("d", i, specs.back(), loop.may_lack[i]);
   }
   for (std::size_t i = 0; i < loop.kept.size(); ++i) add("kept", i, loop.kept[i], false);
-  for (std::size_t i = 0; i < loop.at_the_end.size(); ++i)
-    add("end", i, spec_of(loop.at_the_end[i]), true);
+  for (std::size_t i = 0; i < loop.at_the_end.size(); ++i) add("end", i, spec_of(loop.at_the_end[i]), true);
   Tensors next;
   {
     const TracerScope scope(&inner);

@@ -31,6 +31,11 @@ std::size_t place_of(const std::vector<Value>& values, Value value) {
 
 }  // namespace
 
+TapedGraph::Arrival TapedGraph::ForwardTrace::arrival_of(const Tensor& gradient) {
+  if (!gradient) return Arrival::none;
+  return gradient_tracer().may_lack(gradient) ? Arrival::maybe : Arrival::always;
+}
+
 Tensors TapedGraph::ForwardTrace::kept_of(std::int32_t number, std::size_t side) {
   const TapedControl& control = taped_.controls_.at(number);
   std::size_t first = taped_.own_results_.at(number);
@@ -63,23 +68,19 @@ TapedGraph::ForwardTrace::SideCall TapedGraph::ForwardTrace::call_of_side(std::i
   const TapedControl& control = taped_.controls_.at(number);
   const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(number)];
   const TapedGraph& taped = *control.graphs[side];
-  const GraphTracer& tracer = gradient_tracer();
-  const auto arrival = [&](const Tensor& tensor) {
-    return !tensor ? Arrival::none : tracer.may_lack(tensor) ? Arrival::maybe : Arrival::always;
-  };
   SideCall call{taped.nothing(), Tensors(taped.result_outputs_), Tensors(taped.inputs_.size())};
   for (std::size_t i = 0; i < control.outputs.size(); ++i) {
     const std::size_t place = taped.places_[control.outputs[i]];
     if (place == no_place) continue;
     call.cotangents[place] = request.cotangents[i];
-    call.request.cotangents[place] = arrival(request.cotangents[i]);
+    call.request.cotangents[place] = arrival_of(request.cotangents[i]);
     call.request.sources[place] = request.is_source[i];
   }
   for (std::size_t i = 0; i < taped.inputs_.size(); ++i) {
     const Value outer = node.inputs[outer_input(node, side, taped.inputs_[i].node)];
     const std::size_t input = place_of(control.inputs, outer);
     call.sums[i] = request.sums[input];
-    call.request.sums[i] = arrival(request.sums[input]);
+    call.request.sums[i] = arrival_of(request.sums[input]);
     call.request.wanted[i] = request.wanted[input];
   }
   return call;
@@ -117,9 +118,9 @@ Tensors TapedGraph::ForwardTrace::branch_vjp(std::int32_t number, const SummingR
     sides.push_back(std::move(side));
   }
   const auto spec = [&](std::size_t of) {
-    return of < inputs ? taped_.graph_.value_spec(control.inputs[of])
-                       : taped_.graph_.value_spec(
-                             {number, static_cast<std::int32_t>(control.outputs[of - inputs])});
+    return of < inputs
+               ? taped_.graph_.value_spec(control.inputs[of])
+               : taped_.graph_.value_spec({number, static_cast<std::int32_t>(control.outputs[of - inputs])});
   };
   const auto run = [&](std::size_t s) {
     const Side& side = sides[s];
@@ -137,109 +138,147 @@ Tensors TapedGraph::ForwardTrace::branch_vjp(std::int32_t number, const SummingR
     return after;
   };
   if (std::ranges::find(changes, true) == changes.end()) return before;
-  const Tensors found = branch(symbol(node.inputs[0]), [&] { return run(0); }, [&] { return run(1); });
+  const Tensors found = branch(
+      symbol(node.inputs[0]), [&] { return run(0); }, [&] { return run(1); });
   std::size_t next = 0;
   for (std::size_t i = 0; i < before.size(); ++i)
     if (changes[i]) before[i] = found[next++];
   return before;
 }
 
-Tensors TapedGraph::ForwardTrace::loop_vjp(std::int32_t number, const SummingRequest& request) {
+/// What is known of a loop's gradient while it is traced. By the body's inputs: a loop's variables, and what
+/// the body captured.
+struct TapedGraph::ForwardTrace::LoopCall {
+  std::vector<bool> is_variable;
+  std::vector<std::size_t> outer;  ///< its place among the control's inputs; no_place: it is none
+  /// What has arrived: at a variable before the iteration, at a captured tensor so far.
+  Tensors first;
+  std::vector<Arrival> arrived;
+  std::vector<std::size_t> ending;  ///< variables to whose first value's gradient something else has added
+  Request request;                  ///< to the body
+  std::shared_ptr<const Gradient> gradient;
+  std::vector<std::size_t> carried;  ///< those at which something may arrive
+};
+
+TapedGraph::ForwardTrace::LoopCall TapedGraph::ForwardTrace::call_of_body(std::int32_t number,
+                                                                          const SummingRequest& request) {
   const TapedControl& control = taped_.controls_.at(number);
   const Node& node = taped_.graph_.nodes[static_cast<std::size_t>(number)];
-  TapedGraph& body = *control.graphs[0];
-  const GraphTracer& tracer = gradient_tracer();
-  const auto arrival = [&](const Tensor& tensor) {
-    return !tensor ? Arrival::none : tracer.may_lack(tensor) ? Arrival::maybe : Arrival::always;
-  };
-  const std::size_t variables = node.graphs[1]->arguments;
-  const auto of_body = [&](std::size_t input) { return static_cast<std::size_t>(body.inputs_[input].node); };
-  // Of each of the body's inputs what has arrived at it: at a variable before the iteration, at a captured
-  // tensor so far.
-  Tensors first(body.inputs_.size());
-  std::vector<std::size_t> outer(body.inputs_.size(), no_place);  // among the control's inputs
-  Request asked = body.nothing();
-  std::vector<Arrival> arrived;
-  std::vector<std::size_t> ending;  // variables to whose first value's gradient something else has added
-  for (std::size_t i = 0; i < body.inputs_.size(); ++i) {
-    const Value value = node.inputs[outer_input(node, 1, body.inputs_[i].node)];
+  const TapedGraph& body = *control.graphs[0];
+  const std::size_t inputs = body.inputs_.size();
+  LoopCall call{std::vector<bool>(inputs),
+                std::vector<std::size_t>(inputs, no_place),
+                Tensors(inputs),
+                {},
+                {},
+                body.nothing(),
+                nullptr,
+                {}};
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const std::int32_t parameter = body.inputs_[i].node;
+    const Value value = node.inputs[outer_input(node, 1, parameter)];
     if (const std::size_t place = place_of(control.inputs, value); place < control.inputs.size())
-      outer[i] = place;
-    if (of_body(i) < variables) {
-      const std::size_t output = static_cast<std::size_t>(
-          std::ranges::find(control.outputs, of_body(i)) - control.outputs.begin());
-      first[i] = request.cotangents[output];
-      if (request.is_source[output] && body.reads_result(of_body(i)))
+      call.outer[i] = place;
+    call.is_variable[i] = static_cast<std::size_t>(parameter) < node.graphs[1]->arguments;
+    if (call.is_variable[i]) {
+      const auto found = std::ranges::find(control.outputs, static_cast<std::size_t>(parameter));
+      const auto output = static_cast<std::size_t>(found - control.outputs.begin());
+      call.first[i] = request.cotangents[output];
+      if (request.is_source[output] && body.reads_result(static_cast<std::size_t>(parameter)))
         fail<UnimplementedError>("while_loop: the gradient of a result on which another one depends");
-      if (outer[i] != no_place && request.sums[outer[i]]) {
-        ending.push_back(i);
-        asked.sums[i] = Arrival::maybe;
+      if (call.outer[i] != no_place && request.sums[call.outer[i]]) {
+        call.ending.push_back(i);
+        call.request.sums[i] = Arrival::maybe;
       }
-      asked.wanted[i] = true;
+      call.request.wanted[i] = true;
     } else {
-      first[i] = request.sums[outer[i]];
-      asked.wanted[i] = request.wanted[outer[i]];
+      call.first[i] = request.sums[call.outer[i]];
+      call.request.wanted[i] = request.wanted[call.outer[i]];
     }
-    arrived.push_back(arrival(first[i]));
+    call.arrived.push_back(arrival_of(call.first[i]));
   }
-  std::shared_ptr<const Gradient> gradient;
-  for (bool changed = true; changed;) {  // until it is the same before and after an iteration
+  return call;
+}
+
+/// Traces the body's gradient until what arrives before an iteration is what arrives behind it.
+void TapedGraph::ForwardTrace::settle(LoopCall& call, TapedGraph& body) {
+  for (bool changed = true; changed;) {
     changed = false;
-    for (std::size_t i = 0; i < body.inputs_.size(); ++i)
-      if (of_body(i) >= variables)
-        asked.sums[i] = asked.wanted[i] ? arrived[i] : Arrival::none;
-      else if (const std::size_t place = body.places_[of_body(i)]; place != no_place)
-        asked.cotangents[place] = arrived[i];
-    gradient = body.traced(asked);
-    for (std::size_t i = 0; i < body.inputs_.size(); ++i) {
-      const Arrival after = gradient->arrival(i);
-      if (!asked.wanted[i] || after == arrived[i] || arrived[i] == Arrival::maybe) continue;
-      arrived[i] = Arrival::maybe;
+    for (std::size_t i = 0; i < call.arrived.size(); ++i)
+      if (!call.is_variable[i])
+        call.request.sums[i] = call.request.wanted[i] ? call.arrived[i] : Arrival::none;
+      else if (const std::size_t place = body.place_of_variable(i); place != no_place)
+        call.request.cotangents[place] = call.arrived[i];
+    call.gradient = body.traced(call.request);
+    for (std::size_t i = 0; i < call.arrived.size(); ++i) {
+      if (!call.request.wanted[i] || call.arrived[i] == Arrival::maybe ||
+          call.gradient->arrival(i) == call.arrived[i])
+        continue;
+      call.arrived[i] = Arrival::maybe;
       changed = true;
     }
   }
-  // Those at which something may arrive are the variables of the loop that runs backwards.
-  std::vector<std::size_t> carried;
-  Unwind loop;
-  for (std::size_t i = 0; i < body.inputs_.size(); ++i) {
-    if (!asked.wanted[i] || arrived[i] == Arrival::none) continue;
-    carried.push_back(i);
-    loop.may_lack.push_back(arrived[i] == Arrival::maybe);
-    loop.variables.push_back(first[i] ? first[i] : gradient_tracer().absent(body.graph_.value_spec(body.inputs_[i])));
-  }
+  for (std::size_t i = 0; i < call.arrived.size(); ++i)
+    if (call.request.wanted[i] && call.arrived[i] != Arrival::none) call.carried.push_back(i);
+}
+
+/// The variables' next values: the gradients of the body's inputs.
+Tensors TapedGraph::ForwardTrace::unwound(const LoopCall& call, const TapedGraph& body,
+                                          std::span<const Tensor> values) {
+  Tensors cotangents(body.result_outputs_), sums(body.inputs_.size());
+  for (std::size_t i = 0; i < call.carried.size(); ++i)
+    if (!call.is_variable[call.carried[i]])
+      sums[call.carried[i]] = values[i];
+    else if (const std::size_t place = body.place_of_variable(call.carried[i]); place != no_place)
+      cotangents[place] = values[i];
+  const auto kept = values.subspan(call.carried.size(), body.kept_.size());
+  Tensors kept_values(kept.begin(), kept.end());
+  for (std::size_t i = 0; i < call.ending.size(); ++i)
+    sums[call.ending[i]] = values[call.carried.size() + body.kept_.size() + i];
+  const Tensors found = call.gradient->run({cotangents, sums, {}, {}, false}, kept_values, Draws());
+  Tensors next;
+  for (const std::size_t input : call.carried)
+    if (call.gradient->arrival(input) != Arrival::none)
+      next.push_back(found[input]);
+    else
+      next.push_back(gradient_tracer().absent(body.graph_.value_spec(body.inputs_[input])));
+  return next;
+}
+
+Tensors TapedGraph::ForwardTrace::loop_vjp(std::int32_t number, const SummingRequest& request) {
+  const TapedControl& control = taped_.controls_.at(number);
+  TapedGraph& body = *control.graphs[0];
+  LoopCall call = call_of_body(number, request);
+  settle(call, body);
   Tensors after(request.sums.begin(), request.sums.end());
   after.resize(control.inputs.size() + control.outputs.size());
   for (std::size_t i = 0; i < control.outputs.size(); ++i)
     if (request.is_source[i]) after[control.inputs.size() + i] = request.cotangents[i];
-  if (carried.empty()) return after;
+  if (call.carried.empty()) return after;
+  Unwind loop;
+  for (const std::size_t input : call.carried) {
+    const Tensor& first = call.first[input];
+    loop.may_lack.push_back(call.arrived[input] == Arrival::maybe);
+    loop.variables.push_back(first ? first
+                                   : gradient_tracer().absent(body.graph_.value_spec(body.inputs_[input])));
+  }
   for (const Value value : body.kept_) loop.kept.push_back(body.graph_.value_spec(value));
-  for (const std::size_t i : ending) loop.at_the_end.push_back(request.sums[outer[i]]);
+  for (const std::size_t input : call.ending) loop.at_the_end.push_back(request.sums[call.outer[input]]);
   loop.list = symbol({number, static_cast<std::int32_t>(taped_.own_results_.at(number))});
-  const auto step = [&](std::span<const Tensor> values) {
-    Tensors cotangents(body.result_outputs_), sums(body.inputs_.size());
-    for (std::size_t i = 0; i < carried.size(); ++i)
-      if (of_body(carried[i]) >= variables)
-        sums[carried[i]] = values[i];
-      else if (const std::size_t place = body.places_[of_body(carried[i])]; place != no_place)
-        cotangents[place] = values[i];
-    const auto kept = values.subspan(carried.size(), loop.kept.size());
-    Tensors kept_values(kept.begin(), kept.end());
-    for (std::size_t i = 0; i < ending.size(); ++i)
-      sums[ending[i]] = values[carried.size() + loop.kept.size() + i];
-    const Tensors found = gradient->run({cotangents, sums, {}, {}, false}, kept_values, Draws());
-    Tensors next;
-    for (std::size_t i = 0; i < carried.size(); ++i)
-      if (gradient->arrival(carried[i]) != Arrival::none)
-        next.push_back(found[carried[i]]);
-      else
-        next.push_back(gradient_tracer().absent(body.graph_.value_spec(body.inputs_[carried[i]])));
-    return next;
-  };
-  const Tensors found = unwind(loop, step);
-  for (std::size_t i = 0; i < carried.size(); ++i)
-    if (const std::size_t place = outer[carried[i]]; place != no_place && request.wanted[place])
+  const Tensors found =
+      unwind(loop, [&](std::span<const Tensor> values) { return unwound(call, body, values); });
+  for (std::size_t i = 0; i < call.carried.size(); ++i)
+    if (const std::size_t place = call.outer[call.carried[i]]; place != no_place && request.wanted[place])
       after[place] = found[i];
   return after;
+}
+
+bool TapedGraph::reads_result(std::size_t result) const {
+  const Value value = graph_.results[result];
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    if (takes_part_[i] && std::ranges::find(graph_.nodes[i].inputs, value) != graph_.nodes[i].inputs.end())
+      return true;
+  return false;
 }
 
 /// What has arrived at an input before the graph is played. Where a run passes the input on as a result of a
@@ -274,7 +313,8 @@ void TapedGraph::ForwardTrace::move_passed_by_branch(std::int32_t number, std::m
     Tensors after;
     for (const Value value : moved) {
       const auto found = passed[taken].find(value);
-      const bool goes = std::ranges::any_of(passed[taken], [&](const auto& one) { return one.second == value; });
+      const bool goes =
+          std::ranges::any_of(passed[taken], [&](const auto& one) { return one.second == value; });
       if (found != passed[taken].end())
         after.push_back(sums.at(found->second));
       else if (!goes && sums.contains(value))
@@ -284,7 +324,8 @@ void TapedGraph::ForwardTrace::move_passed_by_branch(std::int32_t number, std::m
     }
     return after;
   };
-  const Tensors after = branch(symbol(node.inputs[0]), [&] { return side(0); }, [&] { return side(1); });
+  const Tensors after = branch(
+      symbol(node.inputs[0]), [&] { return side(0); }, [&] { return side(1); });
   std::size_t next = 0;
   for (const Value value : moved) sums[value] = after[next++];
 }
@@ -313,20 +354,13 @@ void TapedGraph::ForwardTrace::move_passed_by_loop(std::int32_t number, std::map
   const Tensors after = branch(
       ops::equal(iterations, Tensor::scalar(0, DType::int64)),
       [&] {
-        return each([&](Value result) { return sums.at(node.inputs[static_cast<std::size_t>(result.result)]); });
+        return each(
+            [&](Value result) { return sums.at(node.inputs[static_cast<std::size_t>(result.result)]); });
       },
       [&] {
         return each([&](Value result) { return gradient_tracer().absent(taped_.graph_.value_spec(result)); });
       });
   for (std::size_t i = 0; i < results.size(); ++i) sums[results[i]] = after[i];
-}
-
-bool TapedGraph::reads_result(std::size_t result) const {
-  const Value value = graph_.results[result];
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-    if (takes_part_[i] && std::ranges::find(graph_.nodes[i].inputs, value) != graph_.nodes[i].inputs.end())
-      return true;
-  return false;
 }
 
 }  // namespace tapedeck::graph

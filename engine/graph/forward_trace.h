@@ -23,7 +23,8 @@ struct TapedGraph::Gradient {
 
   /// What a run, or a trace that makes this a part of its graph, has of the gradient at that place.
   Arrival arrival(std::size_t place) const;
-  Tensors run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values, const Draws& draws) const;
+  Tensors run(const tapedeck::detail::SummingRequest& request, Tensors& kept_values,
+              const Draws& draws) const;
 };
 
 class TapedGraph::ForwardTrace {
@@ -53,6 +54,11 @@ class TapedGraph::ForwardTrace {
   void move_passed_by_branch(std::int32_t number, std::map<Value, Tensor>& sums);
   void move_passed_by_loop(std::int32_t number, std::map<Value, Tensor>& sums);
   struct SideCall;
+  struct LoopCall;
+  static Arrival arrival_of(const Tensor& gradient);
+  LoopCall call_of_body(std::int32_t number, const SummingRequest& request);
+  static void settle(LoopCall& call, TapedGraph& body);
+  static Tensors unwound(const LoopCall& call, const TapedGraph& body, std::span<const Tensor> values);
   SideCall call_of_side(std::int32_t number, std::size_t side, const SummingRequest& request);
   Tensors kept_of(std::int32_t number, std::size_t side);
 

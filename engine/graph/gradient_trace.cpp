@@ -58,8 +58,7 @@ Tensors TapedGraph::Gradient::run(const tapedeck::detail::SummingRequest& reques
   if (request.is_last) kept_values.clear();
   const Tensors results = executable.run_owned(std::move(arguments), &draws);
   Tensors gradients;
-  for (const std::size_t place : places)
-    gradients.push_back(place == not_there ? Tensor() : results[place]);
+  for (const std::size_t place : places) gradients.push_back(place == not_there ? Tensor() : results[place]);
   return gradients;
 }
 
@@ -221,17 +220,19 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) 
     places[wanted[i]] = results.size();
     results.push_back(gradients[i]);
   }
-  return made_gradient(tracer.finish(results), forward, std::move(places));
+  return made_gradient(tracer.finish(results), forward, std::move(places), request.is_taped);
 }
 
 std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, const ForwardTrace& forward,
-                                                                std::vector<std::size_t> places) const {
+                                                                std::vector<std::size_t> places,
+                                                                bool is_taped) const {
   graph.watched_up_to = graph_.watched_up_to;
   for (Node& node : graph.nodes) {
     const auto outer = outer_draw_of(node);
     if (!outer) continue;
     if (nested_)
-      fail<UnimplementedError>(node.op->name, ": a gradient that draws again what an iteration or a branch drew");
+      fail<UnimplementedError>(node.op->name,
+                               ": a gradient that draws again what an iteration or a branch drew");
     node.draw_of = outer_draw(forward.drawing_node(*outer));
   }
   std::vector<std::size_t> kept;
@@ -241,8 +242,8 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, con
                                         : static_cast<std::size_t>(found - kept_.begin()));
   }
   // A tape adds up what each node gives, in the order of eager code: so nodes that it sees are not merged.
-  auto made = std::make_unique<Gradient>(
-      request.is_taped ? unmerged(graph) : run_passes(graph).back().passed.graph, places.size());
+  auto made = std::make_unique<Gradient>(is_taped ? unmerged(graph) : run_passes(graph).back().passed.graph,
+                                         places.size());
   made->places = std::move(places);
   made->kept = std::move(kept);
   return made;
@@ -250,7 +251,8 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, con
 
 std::shared_ptr<const TapedGraph::Gradient> TapedGraph::traced(const Request& request) {
   // Inside a FloatingScope a gradient has other dtypes.
-  if ((tapedeck::detail::thread_state.detours & ~tapedeck::detail::tracing_detour) != 0) return trace(request);
+  if ((tapedeck::detail::thread_state.detours & ~tapedeck::detail::tracing_detour) != 0)
+    return trace(request);
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = gradients_.find(request); known != gradients_.end()) return known->second;

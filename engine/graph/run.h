@@ -30,8 +30,8 @@ class Executable {
   /// traced: it is recorded, may stop at the gate, and is differentiated as any op. Otherwise nodes run
   /// without their checks, independent ones side by side where that pays (schedule.h), and a value is dropped
   /// behind its last reader. For the tapes of this thread such a run is one call, whose gradient is a graph,
-  /// too, unless some gradient depends on what runs (gradient_graph.h). Where shapes are unknown and gradients
-  /// are wanted, of tapes around the run or inside it, the graph for the arguments' shapes runs
+  /// too, unless some gradient depends on what runs (gradient_graph.h). Where shapes are unknown and
+  /// gradients are wanted, of tapes around the run or inside it, the graph for the arguments' shapes runs
   /// (specializations.h).
   ///
   /// Errors: InvalidArgumentError where number, dtype or shape of the arguments are not the parameters'; what

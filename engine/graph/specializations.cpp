@@ -52,8 +52,8 @@ std::shared_ptr<const Executable> Specializations::of(std::span<const Tensor> ar
 /// What was not used for the longest time goes.
 void Specializations::make_room() {
   if (entries_.size() <= most_entries) return;
-  entries_.erase(std::ranges::min_element(
-      entries_, {}, [](const auto& entry) { return entry.second.last_use; }));
+  entries_.erase(
+      std::ranges::min_element(entries_, {}, [](const auto& entry) { return entry.second.last_use; }));
 }
 
 std::shared_ptr<const Executable> Specializations::traced(std::span<const Tensor> arguments) const {
@@ -65,8 +65,7 @@ std::shared_ptr<const Executable> Specializations::traced(std::span<const Tensor
   tracer.share_owner();
   Tensors parameters;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    parameters.push_back(
-        tracer.parameter(graph.nodes[i].name, {arguments[i].dtype(), arguments[i].shape()}));
+    parameters.push_back(tracer.parameter(graph.nodes[i].name, {arguments[i].dtype(), arguments[i].shape()}));
   try {
     Tensors results;
     {

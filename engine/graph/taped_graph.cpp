@@ -31,8 +31,7 @@ std::shared_ptr<TapedGraph> TapedGraph::make(const Graph& graph, std::vector<Val
   std::optional<TapedNodes> nodes = taped_nodes(graph, inputs, alone, false);
   if (!nodes || nodes->count < 2) return nullptr;
   const bool has_controls = !nodes->controls.empty();
-  std::shared_ptr<TapedGraph> made(
-      new TapedGraph(graph, std::move(inputs), std::move(*nodes), alone, false));
+  std::shared_ptr<TapedGraph> made(new TapedGraph(graph, std::move(inputs), std::move(*nodes), alone, false));
   try {
     made->traced(made->everything());
     if (has_controls) {  // what the program may ask for later must be possible, too
@@ -172,7 +171,8 @@ Graph TapedGraph::keeping_side(std::int32_t number, std::size_t side) const {
     graph.nodes.push_back(std::move(node));
   }
   const std::size_t own = control.graphs[side]->graph_.results.size();
-  const auto place = side == 0 ? graph.results.end() : graph.results.begin() + static_cast<std::ptrdiff_t>(own);
+  const auto place =
+      side == 0 ? graph.results.end() : graph.results.begin() + static_cast<std::ptrdiff_t>(own);
   graph.results.insert(place, absent.begin(), absent.end());
   return graph;
 }

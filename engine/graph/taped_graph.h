@@ -46,11 +46,15 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   Request nothing() const;
   /// Whether gradients of other results flow through that one.
   bool reads_result(std::size_t result) const;
+  /// Of a body: among the outputs, that result which is the input's next value; no_place: it is none.
+  std::size_t place_of_variable(std::size_t input) const {
+    return places_[static_cast<std::size_t>(inputs_[input].node)];
+  }
   std::shared_ptr<const Gradient> traced(const Request& request);
   std::unique_ptr<Gradient> trace(const Request& request) const;
   class ForwardTrace;
   std::unique_ptr<Gradient> made_gradient(Graph graph, const ForwardTrace& forward,
-                                          std::vector<std::size_t> places) const;
+                                          std::vector<std::size_t> places, bool is_taped) const;
 
   void collect_kept();
   void keep_of(std::int32_t number);
@@ -60,19 +64,19 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   Graph keeping_graph() const;
 
   const bool alone_, nested_;
-  std::vector<Value> inputs_;      ///< of the call
-  std::vector<bool> takes_part_;   ///< by node: whether a tape has it
+  std::vector<Value> inputs_;     ///< of the call
+  std::vector<bool> takes_part_;  ///< by node: whether a tape has it
   const std::map<std::int32_t, TapedControl> controls_;
   Graph graph_;  ///< with branches and loops that give what their VJPs read, behind their own results
   std::map<std::int32_t, std::size_t> own_results_;  ///< of these nodes: how many are their own
-  std::vector<Value> outputs_;       ///< the results that depend on them, and `kept_` that do
-  std::size_t result_outputs_ = 0;   ///< so many of the outputs are results
-  std::vector<Value> kept_;          ///< what VJPs read
+  std::vector<Value> outputs_;                       ///< the results that depend on them, and `kept_` that do
+  std::size_t result_outputs_ = 0;                   ///< so many of the outputs are results
+  std::vector<Value> kept_;                          ///< what VJPs read
   std::vector<std::size_t> places_;  ///< of each result among the outputs; no_place: it is none
   std::vector<std::size_t> output_places_, kept_places_,
-      input_places_;  ///< among the forward graph's results
-  Graph forward_graph_;                          ///< of a nested one
-  std::unique_ptr<const Executable> forward_;    ///< of another
+      input_places_;                           ///< among the forward graph's results
+  Graph forward_graph_;                        ///< of a nested one
+  std::unique_ptr<const Executable> forward_;  ///< of another
   std::mutex mutex_;
   std::map<Request, std::shared_ptr<const Gradient>> gradients_;
 };

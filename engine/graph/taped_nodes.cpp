@@ -253,7 +253,8 @@ class Marker {
       if (std::ranges::find(graph_.results, value) != graph_.results.end() && (nested_ || !is_input(value)))
         return false;
       for (std::size_t i = static_cast<std::size_t>(number) + 1; i < graph_.nodes.size(); ++i)
-        if (found_.taped[i] && std::ranges::find(graph_.nodes[i].inputs, value) != graph_.nodes[i].inputs.end())
+        if (found_.taped[i] &&
+            std::ranges::find(graph_.nodes[i].inputs, value) != graph_.nodes[i].inputs.end())
           return false;
     }
     return true;

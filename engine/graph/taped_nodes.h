@@ -17,8 +17,8 @@ class TapedGraph;
 /// A branch or a loop that a tape has.
 struct TapedControl {
   std::vector<std::shared_ptr<TapedGraph>> graphs;  ///< of a branch both sides, of a loop the body
-  std::vector<Value> inputs;         ///< those of the node that the tape knows, each once
-  std::vector<std::size_t> outputs;  ///< its results to which gradients flow
+  std::vector<Value> inputs;                        ///< those of the node that the tape knows, each once
+  std::vector<std::size_t> outputs;                 ///< its results to which gradients flow
 };
 
 struct TapedNodes {

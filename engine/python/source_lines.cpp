@@ -95,7 +95,7 @@ std::uint32_t search(py::object frame, Place& place) {
   return in_file;
 }
 
-std::uint32_t capture() {
+std::uint32_t capture_line() {
   if (!PyGILState_Check()) return 0;  // a thread of C++
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   if (!frame) return 0;
@@ -140,7 +140,7 @@ std::uint32_t location_in_program() {
 
 void start_capturing_lines(const std::string& package) {
   lines().package = package.empty() || package.back() == '/' ? package : package + "/";
-  set_capture_location(&capture);
+  set_capture_location(&capture_line);
 }
 
 void show_files_as_cells() {

@@ -21,7 +21,7 @@ class EventLog : public tapedeck::Observer {
   std::function<void(const tapedeck::Event&)> gate;
 
   std::uint64_t begin(const tapedeck::Event& event) override {
-    static constexpr const char* kinds[] = {"op", "custom", "playback", "vjp"};
+    static constexpr const char* kinds[] = {"op", "custom", "playback", "vjp", "call"};
     std::lock_guard lock(mutex_);
     if (gate) gate(event);
     const std::uint64_t record = ++last_;

@@ -38,11 +38,11 @@ Key key_of(const Node& node) {
 constexpr std::size_t most_compared = std::size_t{4} << 10;  // of a constant that is compared
 
 /// Whether a constant with the same bytes can take its place: no tape outside may watch it, and its memory
-/// keeps nothing else alive (`carrier_of`).
+/// keeps nothing else alive, as that of an object or an array does.
 bool is_interchangeable(const Graph& graph, const Node& node) {
   const Tensor& constant = node.constant;
   return constant.on_cpu() && constant.dtype() != DType::string && constant.bytes() <= most_compared &&
-         !(constant.dtype() == DType::int64 && constant.rank() == 0) && constant.id() > graph.watched_up_to;
+         !constant.storage()->kept() && constant.id() > graph.watched_up_to;
 }
 
 std::string content_of(const Tensor& tensor) {
@@ -52,7 +52,7 @@ std::string content_of(const Tensor& tensor) {
 
 /// Constants with equal keys are equal, bit for bit.
 Key key_of_constant(const Node& node) {
-  return {-1, to_string(spec_of(node.constant)) + content_of(node.constant), {}, std::string()};
+  return {-1, to_string(spec_of(node.constant)) + content_of(node.constant), {}, std::string(), false};
 }
 
 }  // namespace

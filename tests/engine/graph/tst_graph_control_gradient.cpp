@@ -1,5 +1,5 @@
-// Gradients of functions with branches, loops, gradients of their own and unknown extents: graphs, and the same
-// to the last bit as the ops called one by one.
+// Gradients of functions with branches, loops, gradients of their own and unknown extents: graphs, and the
+// same to the last bit as the ops called one by one.
 #include <QtTest>
 
 #include "engine/graph/control.h"
@@ -136,8 +136,12 @@ Tensors two_sides(Inputs x) {
   const Tensor before = ops::exp(x[0]) * x[1];
   const Tensors taken = choose(
       ops::less(x[2], number(0)),
-      [&] { return Tensors{ops::tanh(before) * x[0] + before, before * before}; },
-      [&] { return Tensors{ops::sin(before * x[1]), before * x[1] * x[1]}; });
+      [&] {
+        return Tensors{ops::tanh(before) * x[0] + before, before * before};
+      },
+      [&] {
+        return Tensors{ops::sin(before * x[1]), before * x[1] * x[1]};
+      });
   return {ops::reduce_sum(taken[0] * taken[1] + x[1] * x[0]) + ops::reduce_sum(x[1] * taken[0])};
 }
 
@@ -180,7 +184,8 @@ class TestGraphControlGradient : public QObject {
     const Function f = [](Inputs x) {
       const Tensor before = ops::exp(x[0]) * x[1];
       const Tensors taken = choose(
-          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; }, [&] { return Tensors{before}; });
+          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; },
+          [&] { return Tensors{before}; });
       return Tensors{ops::reduce_sum(taken[0] * taken[0] * x[1] + taken[0] / (x[0] + 3.0))};
     };
     for (const double sign : {-1.0, 1.0}) expect_graph({varied({5}, 1), varied({5}, 2), number(sign)}, f);
@@ -191,7 +196,8 @@ class TestGraphControlGradient : public QObject {
     const Function f = [](Inputs x) {
       const Tensor before = ops::exp(x[0]) * x[1];
       const Tensors taken = choose(
-          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; }, [&] { return Tensors{before}; });
+          ops::less(x[2], number(0)), [&] { return Tensors{before * x[0]}; },
+          [&] { return Tensors{before}; });
       return Tensors{ops::reduce_sum(taken[0] * x[1]) + ops::reduce_sum(before * x[0]) +
                      ops::reduce_sum(taken[0] * taken[0])};
     };
@@ -202,6 +208,31 @@ class TestGraphControlGradient : public QObject {
   void the_gradient_of_a_loop_runs_backwards() {
     for (const int count : {0, 1, 2, 7})
       expect_graph({varied({4}, 1), varied({4}, 2), varied({4}, 3), integer(count)}, recurrence);
+  }
+
+  void a_playback_shows_the_iterations_of_the_gradient_s_loop() {
+    const Tensors x{varied({4}, 1), varied({4}, 2), varied({4}, 3), integer(5)};
+    const Executable executable(graph_of(x, recurrence));
+    Tape tape;
+    tape.start();
+    tape.watch(x[0]);
+    const Tensors y = executable(x);
+    tape.stop();
+    const EventLog log;
+    tape.gradient(y, std::span<const Tensor>(x).first(1));
+    QCOMPARE(std::ranges::count_if(
+                 log.lines, [](const auto& line) { return line.find(" call iteration ") != line.npos; }),
+             5);
+  }
+
+  void an_observer_of_the_forward_run_sees_the_vjps_one_by_one() {
+    const Tensors x{varied({4}, 1), varied({4}, 2), varied({4}, 3), integer(5)};
+    const Executable executable(graph_of(x, recurrence));
+    const Tensors expected = gradients_of(recurrence, x);
+    const EventLog log;
+    QVERIFY(equal_bits(gradients_of([&](Inputs in) { return executable(in); }, x), expected));
+    QCOMPARE(std::ranges::count_if(log.lines, [](const auto& line) { return line.ends_with(" vjp tanh"); }),
+             5);
   }
 
   void a_result_that_no_gradient_reaches_at_first() {
@@ -250,7 +281,8 @@ class TestGraphControlGradient : public QObject {
     const Function f = [](Inputs x) {
       const Tensors after = times(integer(3), {x[0] * 1.0}, [&](Inputs state) {
         return choose(
-            ops::less(ops::reduce_sum(state[0]), number(0)), [&] { return Tensors{ops::exp(state[0]) * x[0]}; },
+            ops::less(ops::reduce_sum(state[0]), number(0)),
+            [&] { return Tensors{ops::exp(state[0]) * x[0]}; },
             [&] { return Tensors{ops::sin(state[0]) * state[0]}; });
       });
       return Tensors{ops::reduce_sum(after[0] * x[0])};
@@ -291,8 +323,12 @@ class TestGraphControlGradient : public QObject {
       });
       return choose(
           ops::less(ops::reduce_sum(looped[0]), number(0)),
-          [&] { return Tensors{looped[0], looped[1] * looped[0]}; },
-          [&] { return Tensors{looped[0] * looped[1] * x[2], looped[1]}; });
+          [&] {
+            return Tensors{looped[0], looped[1] * looped[0]};
+          },
+          [&] {
+            return Tensors{looped[0] * looped[1] * x[2], looped[1]};
+          });
     };
     for (const int count : {0, 1, 4})
       for (const double sign : {-1.0, 1.0}) {
