@@ -11,7 +11,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
 calls, losses = [], []
 model["out"].register_forward_hook(lambda module, inputs, result: result * 0.9)
 model["out"].register_full_backward_hook(lambda module, of_inputs, of_results: (of_inputs[0].clamp(-0.5, 0.5),))
-for name, parameter in model.named_parameters():
+for _, parameter in model.named_parameters():
     if parameter.dim() == 1:
         parameter.register_hook(lambda gradient: gradient * 0.5)
 if hasattr(torch.Tensor, "register_post_accumulate_grad_hook"):

@@ -24,7 +24,7 @@ images[torch.arange(64), 0, labels] += 1  # a bright row says which class it is
 model = Network()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4)
 losses = []
-for epoch in range(4):
+for _ in range(4):
     model.train()
     for batch in torch.randperm(64).split(16):
         optimizer.zero_grad(set_to_none=False)
