@@ -21,6 +21,7 @@ if importlib.util.find_spec("torch"):
 try:
     import tapedeck
     found["tapedeck"] = tapedeck.__file__
+    found["protocol"] = tapedeck._engine.debug.PROTOCOL_VERSION
 except ImportError as error:
     found["problem"] = str(error)
 print(json.dumps(found))
