@@ -1,5 +1,5 @@
-"""Models of PyTorch for benchmarks, in plain torch, each as a function that makes one training step: it returns a function without
-arguments that runs the step and returns its loss."""
+"""What benchmarks run, in plain PyTorch. Each of STEPS makes a function without arguments that runs one step, and returns a number: the
+loss of a training step."""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -137,4 +137,16 @@ def transformer_step(device="cpu", batch=4):
     return step_of(model, tokens[:, :-1], tokens[:, 1:], torch.optim.AdamW(model.parameters(), lr=1e-4))
 
 
-STEPS = dict(mlp=mlp_step, resnet18=resnet18_step, transformer=transformer_step)
+def sums_step(device="cpu", count=1000):
+    """The smallest kernels, so that nearly all of the time is what an op costs beside its kernel."""
+    x, y = torch.ones(8, 8, device=device), torch.ones(8, 8, device=device)
+
+    def step():
+        for _ in range(count):
+            z = x + y
+        return z[0, 0].item()
+
+    return step
+
+
+STEPS = dict(sums=sums_step, mlp=mlp_step, resnet18=resnet18_step, transformer=transformer_step)
