@@ -22,7 +22,7 @@ def sources(name, **constants):
 def run(interpreter, notebooks, **variables):
     """{notebook: {cell: [printed, exception]}}"""
     done = subprocess.run([interpreter, "-B", str(HERE / "run_cells.py")], input=json.dumps(notebooks), capture_output=True, text=True,
-                          timeout=280, check=True, env={**environment(), **variables})
+                          timeout=500, check=True, env={**environment(), **variables})
     return json.loads(done.stdout)
 
 

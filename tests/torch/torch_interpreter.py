@@ -60,7 +60,7 @@ class Runs:
         self._holder = tempfile.TemporaryDirectory(prefix="td-")
         self.folder = pathlib.Path(self._holder.name)
         done = subprocess.run([TORCH, str(HERE / "run_programs.py"), str(self.folder), state, *map(str, programs)], capture_output=True,
-                              text=True, timeout=280, check=False, env={**environment(), **variables})
+                              text=True, timeout=500, check=False, env={**environment(), **variables})
         assert done.returncode == 0, done.stderr
         self.exit, self.out, self.err = (
             {path.stem: (self.folder / f"{path.stem}.{state}.{ending}").read_text(encoding="utf-8") for path in programs}
