@@ -2,7 +2,7 @@
 op), and a training step of a perceptron, of ResNet-18 on eight images of 224 × 224, and of a small transformer, in three states: plain
 (Tapedeck isn't imported), attached (Tapedeck sees the ops, the recording is off), and recorded with values.
 
-    INTERPRETER tests/bench/bench_torch.py [--rounds N] [--threads N] [--device cuda] [CASE …]
+    INTERPRETER tests/bench/bench_torch_steps.py [--rounds N] [--threads N] [--device cuda] [CASE …]
 
 INTERPRETER: one that has PyTorch and Tapedeck's module (./run.sh --install-into). A case's states have a process each, and take turns, so
 that what else the machine does touches all of them. `ms`: the fastest round's mean of a step; `cpu_ms`: the least processor time of a step,
