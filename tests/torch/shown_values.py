@@ -33,6 +33,8 @@ class Comparison:
                 self.compare(f"{where}, {side} {number}", tensor, *value)
 
     def compare(self, where, tensor, dtype, shape, numbers):
+        if dtype is None:
+            return
         if (tensor["dtype"], tensor["shape"]) != (dtype, shape):
             self.problems.append(f"{where} is {dtype} {shape}; the record says {tensor['dtype']} {tensor['shape']}")
         elif numbers is not None and numbers:

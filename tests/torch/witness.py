@@ -32,6 +32,16 @@ def copy_of(value):
     return []
 
 
+def read_by(func, args, kwargs):
+    """Copies of what the schema has tensors for; where the program gave a number, the record has a tensor that it did not: [None] * 3."""
+    found = []
+    for place, argument in enumerate(func._schema.arguments):
+        value = args[place] if place < len(args) else kwargs.get(argument.name)
+        if "Tensor" in str(argument.type):
+            found += [[None] * 3] if isinstance(value, (bool, int, float, complex)) else copy_of(value)
+    return found
+
+
 class Witness(TorchDispatchMode):
     """Keeps `count` of all calls that it sees, each with the same probability: a reservoir."""
 
@@ -47,7 +57,7 @@ class Witness(TorchDispatchMode):
         if place >= self._count:
             return func(*args, **kwargs)
         with _disable_current_modes():
-            read = copy_of([*args, *kwargs.values()])
+            read = read_by(func, args, kwargs)
         result = func(*args, **kwargs)
         with _disable_current_modes():
             seen = dict(op=str(func), record=self._newest_record(), read=read, made=copy_of(result))
