@@ -49,7 +49,12 @@ class Comparison:
                 return
             self.sources[tile["source"]] = self.sources.get(tile["source"], 0) + 1
             shown = list(struct.unpack(f"<{len(tile['values']) // 8}d", tile["values"]))
-            if not same(shown, numbers):
+            if dtype.startswith("complex"):  # a tile has their magnitudes
+                sizes = [math.hypot(*pair) for pair in zip(numbers[::2], numbers[1::2])]
+                close = [math.isclose(left, right, rel_tol=1e-6) for left, right in zip(shown, sizes)]
+                if len(shown) != count or not all(close):
+                    self.problems.append(f"{where} ({tile['source']}): magnitudes {shown} for {sizes}")
+            elif not same(shown, numbers):
                 different = [place for place, (left, right) in enumerate(zip(shown, numbers)) if not same([left], [right])]
                 first = different[0] if different else None
                 self.problems.append(f"{where} ({tile['source']}): {len(different)} of {len(numbers)} numbers are others" + (
