@@ -7,8 +7,11 @@
 #   ./run.sh --python FILE.py [ARGUMENTS]      run a program with the module `tapedeck` on its path
 #   ./run.sh --tensorflow FILE.py [ARGUMENTS]  run a program of TensorFlow: `import tensorflow` gives tapedeck
 #   ./run.sh --trace TRACE FILE.py [ARGUMENTS] run a program, and write what it did to a trace file
+#   ./run.sh --env FOLDER [FILE]               open it in a Python environment (venv, conda, pyenv), with torch for example
+#   ./run.sh --install-into FOLDER             build Tapedeck's module for that environment, and install it there
 #   ./run.sh --install-kernelspec              let Jupyter start Tapedeck sessions
 #   ./run.sh --install-desktop                 open traces by double click
+# --headless, --python, --tensorflow and --trace take --env FOLDER, too, before the program.
 #   ./run.sh --help
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,9 +19,18 @@ build="$root/build/default"
 . "$root/resources/packages.sh"
 . "$root/resources/build.sh"
 
+[ "${1:-}" != --install-into ] || exec "$root/resources/environment/install_into" "${@:2}"
+# A program in another environment runs the module that is installed there: nothing is built.
+case "${1:-}" in
+  --python | --tensorflow | --trace)
+    for argument in "${@:2:3}"; do
+      [ "$argument" != --env ] || exec "$root/resources/environment/run_in" "$@"
+    done ;;
+esac
+
 quiet=false
 case "${1:-}" in
-  --help | -h) sed -n '4,12s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --help | -h) sed -n '4,15s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   --python | --tensorflow | --trace | --install-kernelspec) quiet=true ;;
   --headless) ;;
   --install-desktop) [ ! -x "$build/app/tapedeck" ] || exec "$root/resources/desktop/install.sh" "$build/app/tapedeck" ;;

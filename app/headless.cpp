@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "app/control/batch_run.h"
+#include "app/control/chosen_environments.h"
 #include "app/kernel/jupyter/kernel_session.h"
 #include "app/notebook/document/script.h"
 #include "inspector/model/tape/tape_graph.h"
@@ -66,11 +67,22 @@ class HeadlessRun : public QObject {
       return QCoreApplication::exit(2);
     }
     if (isScript(document_.path())) kernel_.setProgram(document_.path());
+    chooseEnvironment();
     clock_.start();
     run_.start();
   }
 
  private:
+  void chooseEnvironment() {
+    if (!options_.environment.isEmpty()) return kernel_.setPythonEnvironment(options_.environment);
+    const WantedEnvironment wanted = wantedEnvironment(document_);
+    if (wanted.given.isEmpty()) return;
+    if (recentEnvironments().contains(wanted.given)) return kernel_.setPythonEnvironment(wanted.given);
+    say(QString(
+            "%1 names the Python environment %2, which was not chosen on this machine yet; --env %2 uses it.")
+            .arg(options_.notebook, wanted.given));
+  }
+
   void finish(bool failed) {
     exitCode_ = failed ? 1 : 0;
     try {

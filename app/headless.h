@@ -7,7 +7,9 @@ namespace tapedeck::app {
 
 struct HeadlessOptions {
   QString notebook;
-  QString folder;  ///< for the results; created where it is missing
+  QString folder;       ///< for the results; created where it is missing
+  QString environment;  ///< the Python that runs it; empty: the one kept with it, where the user chose that
+                        ///< before
 };
 
 /// Writes NAME.ipynb (executed), plots.svg and plots.png and one of each per series, histogram-NAME.svg and

@@ -7,6 +7,7 @@
 
 #include "app/headless.h"
 #include "app/kernel/debug/program_list.h"
+#include "app/kernel/process/python_environment.h"
 #include "app/shell/window/main_window.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/icons.h"
@@ -51,18 +52,29 @@ int main(int argc, char** argv) {
       "Lists the programs that run with TAPEDECK_DEBUG=1; with a PID, opens a window attached to it.");
   const QCommandLineOption out("out", "With --headless: the folder for the results (default: NAME-results).",
                                "DIR");
-  parser.addOptions({headless, out, attach});
+  const QCommandLineOption env(
+      "env",
+      "Runs it in this Python environment: a folder of a venv, of conda or of pyenv, or an interpreter.",
+      "FOLDER");
+  parser.addOptions({headless, out, attach, env});
   parser.process(application);
 
   const QStringList notebooks = parser.positionalArguments();
+  const QString environment =
+      parser.isSet(env) ? QDir::cleanPath(QFileInfo(parser.value(env)).absoluteFilePath()) : QString();
+  if (QString problem;
+      !environment.isEmpty() && tapedeck::app::interpreterOf(environment, &problem).isEmpty()) {
+    std::fprintf(stderr, "%s\n", problem.toLocal8Bit().constData());
+    return 2;
+  }
   if (parser.isSet(headless)) {
     if (notebooks.size() != 1) {
-      std::fprintf(stderr, "Which notebook? --headless NOTEBOOK [--out DIR]\n");
+      std::fprintf(stderr, "Which notebook? --headless NOTEBOOK [--out DIR] [--env FOLDER]\n");
       return 2;
     }
     const QString folder =
         parser.isSet(out) ? parser.value(out) : QFileInfo(notebooks[0]).completeBaseName() + "-results";
-    return tapedeck::app::runHeadless({notebooks[0], folder});
+    return tapedeck::app::runHeadless({notebooks[0], folder, environment});
   }
   const qint64 process = parser.isSet(attach) ? notebooks.value(0).toLongLong() : 0;
   if (parser.isSet(attach) && (notebooks.size() != 1 || process <= 0)) {
@@ -80,6 +92,7 @@ int main(int argc, char** argv) {
     window->attachTo(process);
     return QApplication::exec();
   }
+  if (!environment.isEmpty()) window->runIn(environment);
   for (const QString& notebook : notebooks) window->openNotebook(QFileInfo(notebook).absoluteFilePath());
   return QApplication::exec();
 }

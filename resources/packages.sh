@@ -7,6 +7,8 @@ engine_packages=(
   libeigen3-dev libre2-dev libdnnl-dev libboost-dev libboost-context-dev nlohmann-json3-dev cppzmq-dev libssl-dev
   libpng-dev libjpeg-dev zlib1g-dev libsqlite3-dev
 )
+# For the module in an environment of its own (run.sh --install-into): its Python has its own headers.
+module_packages=("${engine_packages[@]}" ccache lld pybind11-dev)
 run_packages=(
   "${engine_packages[@]}" ccache lld
   qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libqscintilla2-qt6-dev libmd4c-dev

@@ -79,25 +79,27 @@ QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspecto
                     const CellRunner& runner) {
   if (kernel.runs() != Runs::cells)
     return kernel.title() + ": " + guestText(stepper, kernel, session, *runner.document());
+  const QString name = kernel.title() + ": ";  // "session in env-torch: "
   switch (stepper.state()) {
     case StepperState::noSession:
-      return kernel.state() == KernelState::dead ? "session: ended; what it showed is still here"
-                                                 : "no session: it starts with the first run";
+      return kernel.state() == KernelState::dead
+                 ? name + "ended; what it showed is still here"
+                 : QString("no %1: it starts with the first run").arg(kernel.title());
     case StepperState::connecting:
-      if (kernel.state() == KernelState::starting) return "session: starting …";
-      return runner.busy() ? "session: " + runningText(runner) + "; its engine does not answer"
-                           : QString("session: waiting for its engine …");
+      if (kernel.state() == KernelState::starting) return name + "starting …";
+      return runner.busy() ? name + runningText(runner) + "; its engine does not answer"
+                           : name + "waiting for its engine …";
     case StepperState::withoutEngine:
-      return "session: " + (runner.busy() ? runningText(runner) : QString("ready")) + ", without the engine";
+      return name + (runner.busy() ? runningText(runner) : QString("ready")) + ", without the engine";
     case StepperState::idle:
-      return "session: ready" + steppedCall(session);
+      return name + "ready" + steppedCall(session);
     case StepperState::arming:
-      return "session: starting the cell, to stop before its first op";
+      return name + "starting the cell, to stop before its first op";
     case StepperState::running:
-      return "session: " + runningText(runner) +
+      return name + runningText(runner) +
              (session.status().gate == GateState::will_stop ? " to the next stop" : "");
     case StepperState::stopped:
-      return "session: " + pausedText(session, *runner.document());
+      return name + pausedText(session, *runner.document());
   }
   return {};
 }

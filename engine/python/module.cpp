@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#ifdef TAPEDECK_ISOLATE_ONEDNN
+#include "engine/cpu/isolated/onednn_problem.h"
+#endif
 #include "engine/cpu/parallel.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
@@ -165,6 +168,10 @@ void bind_settings(py::module_& module) {
 }  // namespace
 
 PYBIND11_MODULE(_engine, module) {
+#ifdef TAPEDECK_ISOLATE_ONEDNN
+  if (const std::string& problem = cpu::onednn_problem(); !problem.empty())
+    throw py::import_error("oneDNN can't be loaded: " + problem);
+#endif
   module.doc() = "The engine's tensors, ops and tape as Python sees them.";
   import_numpy();
   install_host_hooks();

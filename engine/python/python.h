@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include "engine/python/python_3_10.h"
+
 namespace tapedeck::python {
 
 namespace py = pybind11;

@@ -23,6 +23,17 @@ constexpr auto plainSession =
     "        sys.path.append('')\n"
     "Session.launch_instance()\n";
 
+/// The module of this build, and what a process that imports it needs.
+void findOwnModule(QProcessEnvironment& environment) {
+  QStringList modules =
+      environment.value(QStringLiteral("PYTHONPATH")).split(QLatin1Char(':'), Qt::SkipEmptyParts);
+  modules.prepend(QStringLiteral(TAPEDECK_MODULE_DIR));
+  environment.insert(QStringLiteral("PYTHONPATH"), modules.join(QLatin1Char(':')));
+  for (const QString& setting :
+       QStringLiteral(TAPEDECK_SESSION_ENVIRONMENT).split(QLatin1Char('|'), Qt::SkipEmptyParts))
+    environment.insert(setting.section(QLatin1Char('='), 0, 0), setting.section(QLatin1Char('='), 1));
+}
+
 }  // namespace
 
 // ---- the process ---------------------------------------------------------------------------------
@@ -36,6 +47,8 @@ KernelSession::Private::Private(KernelSession* session)
   connect(&finder, &InterpreterFinder::found, q,
           [this](const QString& interpreter) { launchWith(interpreter); });
   connect(&finder, &InterpreterFinder::notFound, q, [this](const QString& sentence) { failed(sentence); });
+  connect(&probe, &EnvironmentProbe::answered, q, [this](const EnvironmentFacts& found) { launchIn(found); });
+  connect(&probe, &EnvironmentProbe::failed, q, [this](const QString& sentence) { failed(sentence); });
   // After all other listeners of the connection: it is in use when the session becomes ready.
   connect(
       &debug, &DebugClient::connectedChanged, q,
@@ -66,6 +79,7 @@ KernelSession::Private::Private(KernelSession* session)
 
 KernelSession::Private::~Private() {
   finder.cancel();
+  probe.cancel();
   mailbox->close();
   const bool runs = begun || busyForOthers;
   if (process) {
@@ -103,14 +117,11 @@ QProcessEnvironment KernelSession::Private::environment() const {
   // The session runs in the notebook's folder, which may be anybody's: the linker and Python would look there
   // for their own files, too, before any line of the session's program.
   QProcessEnvironment result = safeEnvironment();
-  QStringList modules =
-      result.value(QStringLiteral("PYTHONPATH")).split(QLatin1Char(':'), Qt::SkipEmptyParts);
-  modules.prepend(QStringLiteral(TAPEDECK_MODULE_DIR));
-  result.insert(QStringLiteral("PYTHONPATH"), modules.join(QLatin1Char(':')));
   result.insert(QStringLiteral("JPY_PARENT_PID"), QString::number(QCoreApplication::applicationPid()));
-  for (const QString& setting :
-       QStringLiteral(TAPEDECK_SESSION_ENVIRONMENT).split(QLatin1Char('|'), Qt::SkipEmptyParts))
-    result.insert(setting.section(QLatin1Char('='), 0, 0), setting.section(QLatin1Char('='), 1));
+  if (facts)
+    enterEnvironment(result);
+  else
+    findOwnModule(result);
   result.remove(QStringLiteral("TAPEDECK_PROGRAM"));
   if (!program.isEmpty()) result.insert(QStringLiteral("TAPEDECK_PROGRAM"), program);
   for (auto item = launch.environment.cbegin(); item != launch.environment.cend(); ++item)
@@ -139,6 +150,9 @@ void KernelSession::Private::begin() {
   }
   own = false;
   if (!plainInterpreter.isEmpty()) return launchWith(QString(plainInterpreter));
+  facts.reset();
+  startedIn = launch.arguments.isEmpty() ? chosen : QString();
+  if (!startedIn.isEmpty()) return probe.ask(startedIn);
   if (launch.arguments.isEmpty()) return finder.find(launch.interpreter, environment());
   QStringList arguments = launch.arguments;
   arguments.replaceInStrings(QStringLiteral("{connection_file}"), connection.file);
@@ -147,19 +161,28 @@ void KernelSession::Private::begin() {
 }
 
 void KernelSession::Private::launchWith(const QString& interpreter) {
+  launchModule(interpreter, QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck"));
+}
+
+void KernelSession::Private::launchModule(const QString& interpreter, const QString& module) {
   // Without the package there is still a notebook: plain ipykernel runs the cells, and nothing can be
   // inspected.
-  const QString module = QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck/session.py");
-  own = plainInterpreter.isEmpty() && QFileInfo::exists(module);
+  const QString session = module + QStringLiteral("/session.py");
+  own = plainInterpreter.isEmpty() && !module.isEmpty() && QFileInfo::exists(session);
   if (plainInterpreter.isEmpty() && !own)
-    withoutEngine = QStringLiteral(
-                        "Tapedeck's Python module is not built (there is no %1), so this session runs "
-                        "without it: nothing can be stepped.")
-                        .arg(module);
+    withoutEngine = facts
+                        ? QStringLiteral(
+                              "Tapedeck's module is not installed in %1, so this session runs without it: "
+                              "nothing can be stepped. Python environment in the menu Session installs it.")
+                              .arg(facts->given)
+                        : QStringLiteral(
+                              "Tapedeck's Python module is not built (there is no %1), so this session runs "
+                              "without it: nothing can be stepped.")
+                              .arg(session);
   plainInterpreter.clear();
   // By its path, and not with -m, which imports from the notebook's folder first.
   const QStringList start =
-      own ? QStringList{module} : QStringList{QStringLiteral("-c"), QLatin1String(plainSession)};
+      own ? QStringList{session} : QStringList{QStringLiteral("-c"), QLatin1String(plainSession)};
   startProcess(interpreter, start + QStringList{QStringLiteral("-f"), connection.file});
 }
 
@@ -293,6 +316,7 @@ void KernelSession::restart() {
   d_->plainInterpreter.clear();
   d_->withoutEngine.clear();
   d_->finder.cancel();
+  d_->probe.cancel();
   if (!d_->process) {
     d_->runtime.reset();
     return d_->begin();
@@ -303,6 +327,7 @@ void KernelSession::restart() {
 
 void KernelSession::shutdown() {
   d_->finder.cancel();
+  d_->probe.cancel();
   for (const auto& [cell, code] : std::exchange(d_->held, {}))
     emit executionFinished(cell, QStringLiteral("aborted"), 0);
   if (d_->process) return d_->endProcess(Private::Afterwards::stopped);

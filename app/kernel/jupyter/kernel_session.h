@@ -5,6 +5,7 @@
 
 #include "app/kernel/kernel.h"
 #include "app/kernel/process/kernel_launch.h"
+#include "app/kernel/process/python_environment.h"
 #include "inspector/model/session/source.h"
 
 namespace tapedeck::app {
@@ -24,6 +25,13 @@ class KernelSession : public Kernel {
   /// __file__, and `import tensorflow` gives Tapedeck even where TensorFlow is installed. Empty: a
   /// notebook's.
   void setProgram(const QString& path);
+  /// From the next start on, cells run in this environment: a folder, or an interpreter. Empty: the app's
+  /// own.
+  void setPythonEnvironment(const QString& given);
+  QString pythonEnvironment() const;
+  /// What it said when the newest session was to start in it; nullptr: none did.
+  const EnvironmentFacts* environmentFacts() const;
+  QString title() const override;
   void start(const QString& folder) override;
   void interrupt() override;
   void restart() override;
@@ -40,6 +48,10 @@ class KernelSession : public Kernel {
   /// The debug connection of this session; one object for the life of the KernelSession, reconnected on
   /// restart.
   inspector::Source* debugSource() override;
+
+ signals:
+  /// Another environment was chosen, or the chosen one has answered.
+  void environmentChanged();
 
  private:
   struct Private;

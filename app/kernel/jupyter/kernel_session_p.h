@@ -7,12 +7,14 @@
 #include <QProcessEnvironment>
 #include <QTimer>
 #include <functional>
+#include <optional>
 
 #include "app/kernel/debug/debug_client.h"
 #include "app/kernel/jupyter/jupyter_worker.h"
 #include "app/kernel/jupyter/kernel_session.h"
 #include "app/kernel/mailbox.h"
 #include "app/kernel/process/interpreter_finder.h"
+#include "app/kernel/process/python_environment.h"
 #include "app/kernel/process/runtime_folder.h"
 #include "app/kernel/process/session_process.h"
 
@@ -30,6 +32,8 @@ struct KernelSession::Private {
   // kernel_session.cpp: the process
   void begin();
   void launchWith(const QString& interpreter);
+  /// `module`: the folder of the package there; empty: it has none, and plain ipykernel runs the cells.
+  void launchModule(const QString& interpreter, const QString& module);
   void startProcess(const QString& program, QStringList arguments);
   bool engineFailed(const ProcessEnd& end) const;
   void endProcess(Afterwards what);
@@ -50,6 +54,10 @@ struct KernelSession::Private {
   void showWorking();
   void post(std::function<void(JupyterWorker&)> work);
   QProcessEnvironment environment() const;
+
+  // kernel_environment.cpp: an environment that was chosen
+  void launchIn(const EnvironmentFacts& found);
+  void enterEnvironment(QProcessEnvironment& result) const;
 
   // kernel_events.cpp: what the socket thread tells
   void take(std::vector<events::Event> batch);
@@ -79,6 +87,9 @@ struct KernelSession::Private {
   QString folder;
   KernelState state = KernelState::stopped;
   InterpreterFinder finder;
+  EnvironmentProbe probe;
+  QString chosen, startedIn;              ///< environments; empty: the app's own
+  std::optional<EnvironmentFacts> facts;  ///< of startedIn
   std::unique_ptr<RuntimeFolder> runtime;
   std::unique_ptr<SessionProcess> process;
   Connection connection;

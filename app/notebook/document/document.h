@@ -167,6 +167,8 @@ class Document : public QObject {
   nlohmann::ordered_json kept(const std::string& name) const;
   /// Null removes it. A change like any other.
   void keep(const std::string& name, const nlohmann::ordered_json& value);
+  /// The name of the Jupyter kernel in the notebook's metadata (kernelspec); empty: none.
+  QString kernelspecName() const;
   /// Of kernel_info_reply's content; written with the next change, not a change by itself. A file keeps what
   /// it says of the same language, or that it says nothing.
   void setLanguageInfo(const nlohmann::json& kernelInfo);

@@ -53,6 +53,16 @@ void Document::setOwnMetadata(int index, const ordered_json& value) {
   d_->announceModified(this);
 }
 
+QString Document::kernelspecName() const {
+  const auto metadata = d_->notebook.header.find("metadata");
+  if (metadata == d_->notebook.header.end() || !metadata->is_object()) return {};
+  const auto spec = metadata->find("kernelspec");
+  if (spec == metadata->end() || !spec->is_object()) return {};
+  const auto name = spec->find("name");
+  if (name == spec->end() || !name->is_string()) return {};
+  return QString::fromStdString(name->get<std::string>());
+}
+
 ordered_json Document::kept(const std::string& name) const {
   const ordered_json own = ownMetadata(-1);
   return own.is_object() ? own.value(name, ordered_json()) : ordered_json();

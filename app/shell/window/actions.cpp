@@ -115,6 +115,10 @@ constexpr Row rows[] = {
      "End the session process, start a fresh one, and run all cells in it", nullptr},
     {"session.kept", "&Kept running", "Ctrl+Alt+Shift+K",
      "Notebooks that were closed while their session goes on; choosing one opens it again", nullptr},
+    {"session.environment", "Python &environment…", "Ctrl+Alt+Shift+Y",
+     "Choose the Python that cells run in: a virtual environment with torch, for example; says what is "
+     "missing there",
+     nullptr},
     {"session.recording", "Re&cording", "Ctrl+Alt+R",
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
     {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",

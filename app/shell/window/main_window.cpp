@@ -16,6 +16,7 @@
 #include "app/shell/guide/guide_window.h"
 #include "app/shell/opening/attach_control.h"
 #include "app/shell/opening/closing_question.h"
+#include "app/shell/opening/environment_control.h"
 #include "app/shell/opening/file_control.h"
 #include "app/shell/opening/guest.h"
 #include "app/shell/opening/kept_windows.h"
@@ -27,6 +28,7 @@
 #include "app/shell/window/focus_ring.h"
 #include "app/shell/window/playback_bar.h"
 #include "app/shell/window/return_presses.h"
+#include "app/shell/window/run_control.h"
 #include "app/shell/window/start_page.h"
 #include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
@@ -127,6 +129,7 @@ void MainWindow::buildCentre() {
   connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
   attaching_ = new AttachControl(kernel_, messages_, *actions_, this);
   connect(start, &StartPage::attachRequested, attaching_, &AttachControl::choose);
+  connectEnvironment(start);
   traces_ = new TraceControl({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
@@ -150,7 +153,8 @@ void MainWindow::showNotebook() {
   playback_->parentWidget()->setVisible(!onStartPage_);
   for (const QString& id : actions_->ids())
     if (id.startsWith("cell.") || id.startsWith("edit.") ||
-        (id.startsWith("session.") && id != "session.attach" && id != "session.kept") ||
+        (id.startsWith("session.") && id != "session.attach" && id != "session.kept" &&
+         id != "session.environment") ||
         id.startsWith("step.") || id.startsWith("view.zoom") || id.startsWith("view.reset") ||
         id.startsWith("file.save"))
       (*actions_)[id]->setEnabled(!onStartPage_);
@@ -175,6 +179,23 @@ void MainWindow::attachTo(qint64 process) {
   attaching_->attach(process);
 }
 
+void MainWindow::runIn(const QString& environment) {
+  if (environment_) environment_->useForThisWindow(environment);
+}
+
+void MainWindow::connectEnvironment(StartPage* start) {
+  KernelSession* session = kernel();
+  if (!session) return;
+  environment_ = new EnvironmentControl(session, document_, messages_, this);
+  connect((*actions_)["session.environment"], &QAction::triggered, environment_, &EnvironmentControl::choose);
+  connect(start, &StartPage::environmentRequested, environment_, &EnvironmentControl::choose);
+  connect(session, &KernelSession::environmentChanged, start,
+          [start, session] { start->setEnvironment(session->pythonEnvironment()); });
+  connect(session, &KernelSession::environmentChanged, this, &MainWindow::updateState);
+  connect(environment_, &EnvironmentControl::told, this, &MainWindow::tell);
+  connect(environment_, &EnvironmentControl::restartWanted, this, [this] { runs_->restart(); });
+}
+
 /// A start page has done its work then.
 MainWindow* MainWindow::openGuest(Kernel* kernel) {
   auto* window = new MainWindow(kernel);
@@ -196,6 +217,7 @@ void MainWindow::connectGuest() {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
   }
+  (*actions_)["session.environment"]->setEnabled(false);
   auto* guest = new Guest({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
   const auto* trace = qobject_cast<TraceSession*>(kernel_);
   files_->showGuest(kernel_->title(), trace ? trace->path() : QString());
@@ -250,6 +272,7 @@ void MainWindow::enterNotebook() {
     showNotebook();
     workspaces_->begin();
   }
+  if (environment_) environment_->documentEntered();
   updateState();
   const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
   notebook_->setCurrentCell(0, fresh);

@@ -35,6 +35,7 @@ namespace tapedeck::app {
 
 class AttachControl;
 class CommandPalette;
+class EnvironmentControl;
 class FileControl;
 class FindBar;
 class GuideWindow;
@@ -42,6 +43,7 @@ class NotebookView;
 class PanelDocks;
 class PastDialog;
 class RunControl;
+class StartPage;
 class TraceControl;
 class TypingWatch;
 class WorkspaceMenu;
@@ -61,6 +63,8 @@ class MainWindow : public QMainWindow {
   void newNotebook();
   /// In a window of its own. This one's message bar shows errors.
   void attachTo(qint64 process);
+  /// The sessions of this window run in that Python environment: a folder, or an interpreter.
+  void runIn(const QString& environment);
 
   // For tests and the program's parts.
   Document* document() const { return document_; }
@@ -109,6 +113,7 @@ class MainWindow : public QMainWindow {
   void connectFiles();
   void connectAutosave();
   void connectGuest();
+  void connectEnvironment(StartPage* start);
   MainWindow* openGuest(Kernel* kernel);
   MainWindow* openWindow() const;
   void askBudget();
@@ -172,6 +177,7 @@ class MainWindow : public QMainWindow {
   WorkspaceMenu* workspaceMenu_ = nullptr;
   bool onStartPage_ = true;
   QDeadlineTimer told_;
+  EnvironmentControl* environment_ = nullptr;  ///< nullptr: the window shows something else than a notebook
 };
 
 }  // namespace tapedeck::app

@@ -27,6 +27,7 @@
 #include "app/shell/window/reverse_control.h"
 #include "app/shell/window/run_control.h"
 #include "app/shell/window/samples.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/window_scale.h"
@@ -270,6 +271,14 @@ void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, 
 void MainWindow::updateState() {
   const auto& status = session_->status();
   QStringList parts{sessionText(*stepper_, *kernel_, *session_, *runner_)};
+  const KernelSession* own = kernel();
+  const EnvironmentFacts* environment =
+      own && own->state() != KernelState::stopped ? own->environmentFacts() : nullptr;
+  if (environment) {
+    parts << environment->summary();
+    if (!environment->module.isEmpty() && !environment->moduleMatches())
+      parts << "Tapedeck's module there is of another build";
+  }
   if (session_->live()) {
     const QLocale locale(QLocale::English);
     // As the Memory panel formats them, so that both show the same number.
@@ -299,6 +308,7 @@ void MainWindow::updateState() {
   (*actions_)["session.replay_on_cpu"]->setChecked(options_->replayOnCpu());
   (*actions_)["session.functions_eagerly"]->setChecked(options_->functionsEagerly());
   if (!onStartPage_) state_->setText(parts.join(" · "));
+  state_->setToolTip(inspector::plainTip(environment ? "Python: " + environment->interpreter : QString()));
   const bool busy = kernel_->state() == KernelState::busy;
   (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && kernel_->runs() == Runs::cells &&
                                                (busy || runner_->busy()));

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/kernel/process/python_environment.h"
 #include "app/kernel/process/short_path.h"
 #include "app/shell/window/samples.h"
 #include "app/shell/window/start_card.h"
@@ -83,7 +84,14 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   attach->setToolTip("Attach to a Python program that is running (Ctrl+Shift+A)");
   connect(attach, &QPushButton::clicked, this, &StartPage::attachRequested);
   buttons->addWidget(attach);
-  for (QPushButton* button : {create, browse, attach}) button->setAutoDefault(true);
+  environment_ = new QPushButton;
+  environment_->setObjectName("environment");
+  connect(environment_, &QPushButton::clicked, this, &StartPage::environmentRequested);
+  // A long name gets the room that there is; the tooltip has it whole.
+  inspector::followFont(environment_, [this] { environment_->setMinimumWidth(inspector::scaled(60)); });
+  buttons->addWidget(environment_);
+  setEnvironment({});
+  for (QPushButton* button : {create, browse, attach, environment_}) button->setAutoDefault(true);
   buttons->addStretch(1);
   rows->addLayout(buttons);
 
@@ -99,6 +107,16 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   rows->addStretch(1);
   setWidget(page);
   placeColumns();
+}
+
+void StartPage::setEnvironment(const QString& given) {
+  environment_->setText(given.isEmpty()
+                            ? QString("Python…")
+                            : QString("Python: %1…").arg(environmentName(given).replace("&", "&&")));
+  environment_->setToolTip(inspector::plainTip(
+      (given.isEmpty() ? QString("Choose the Python that the next notebook runs in, with torch for example")
+                       : given) +
+      " (Ctrl+Alt+Shift+Y)"));
 }
 
 QWidget* StartPage::sampleColumn(SampleKind kind, const QString& title) {

@@ -5,6 +5,7 @@
 #include <QScrollArea>
 
 class QGridLayout;
+class QPushButton;
 class QVBoxLayout;
 
 #include "app/shell/window/samples.h"
@@ -19,12 +20,15 @@ class StartPage : public QScrollArea {
   Q_OBJECT
  public:
   explicit StartPage(QWidget* parent = nullptr);
+  /// What the button says: the environment's name; empty: the program's own.
+  void setEnvironment(const QString& given);
 
  signals:
   void openRequested(const QString& path);
   void newRequested();
   void browseRequested();
   void attachRequested();
+  void environmentRequested();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -37,6 +41,7 @@ class StartPage : public QScrollArea {
   void placeColumns();
 
   QGridLayout* grid_ = nullptr;
+  QPushButton* environment_ = nullptr;
   QList<QWidget*> columns_;
   int across_ = 0;
 };

@@ -12,6 +12,7 @@ import weakref
 from tapedeck._autograph import source
 from tapedeck._autograph.exits import Unconvertible
 from tapedeck._autograph.expressions import shadows
+from tapedeck._autograph.state import qualified_name
 from tapedeck._autograph.statements import Converter, why_not
 from tapedeck._autograph.syntax import OPERATORS, THUNK, statements
 
@@ -76,7 +77,7 @@ def _compiled(function):
         raise Unconvertible(f"{type(error).__name__}: {error}") from error
     for name in ("ag__factory", *([around] if around else []), code.co_name):
         made = next(each for each in made.co_consts if isinstance(each, types.CodeType) and each.co_name == name)
-    made = _named(made, code.co_qualname)
+    made = _named(made, qualified_name(code))
     _remember(made)
     return made
 
@@ -87,11 +88,13 @@ def _expression(node):
 
 def _named(code, name):
     """The code under the user's names, as tracebacks and profilers show them: the parts of a function have its name."""
+    if not hasattr(code, "co_qualname"):
+        return code  # Python 3.10: the names are constants of the code around it
     consts = []
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
             each = _named(each, _name_inside(code, name, each))
-        elif each == code.co_qualname and not code.co_flags & inspect.CO_OPTIMIZED:
+        elif each == qualified_name(code) and not code.co_flags & inspect.CO_OPTIMIZED:
             each = name  # what a class takes for its __qualname__
         consts.append(each)
     return code.replace(co_consts=tuple(consts), co_qualname=name, co_name=name.rpartition(".")[2])
@@ -100,8 +103,8 @@ def _named(code, name):
 def _name_inside(code, name, inner):
     if inner.co_name.startswith(OPERATORS) or inner.co_varnames[:1] == (THUNK,):
         return name
-    if not inner.co_qualname.startswith(code.co_qualname + "."):
-        return inner.co_qualname  # it is declared global
+    if not qualified_name(inner).startswith(qualified_name(code) + "."):
+        return qualified_name(inner)  # it is declared global
     return f"{name}.{'<locals>.' if code.co_flags & inspect.CO_OPTIMIZED else ''}{inner.co_name}"
 
 
@@ -144,5 +147,5 @@ def warn(function, error):
     place = code.co_filename, code.co_firstlineno, code.co_name
     if place not in _warned and (settings["verbosity"] or not str(error).startswith("it is a ") and _decides(code)):
         _warned.add(place)
-        get_logger().warning("AutoGraph cannot convert %s (line %d of %s), which runs as it is: %s", code.co_qualname,
+        get_logger().warning("AutoGraph cannot convert %s (line %d of %s), which runs as it is: %s", qualified_name(code),
                              code.co_firstlineno, code.co_filename, error)

@@ -107,6 +107,8 @@ def _is_node_of(node, code):
         return node.name == code.co_name and first == code.co_firstlineno and max(lines) <= node.end_lineno
     if node.lineno != code.co_firstlineno:
         return False
+    if not hasattr(code, "co_positions"):
+        return False  # Python 3.10 knows lines alone, and two lambdas may be on one
     body, places = node.body, [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
     begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
     places = [(place[0], place[2], place[1], place[3]) for place in places]

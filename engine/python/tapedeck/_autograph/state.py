@@ -53,12 +53,17 @@ def _of_function(error, code):
     frame = sys._getframe(2)
     while frame:
         above = frame.f_code
-        if above.co_qualname == code.co_qualname and error.name in above.co_cellvars:
+        if qualified_name(above) == qualified_name(code) and error.name in above.co_cellvars:
             return True
-        if above.co_qualname != code.co_qualname and frame.f_globals.get("__package__") != __package__:
+        if qualified_name(above) != qualified_name(code) and frame.f_globals.get("__package__") != __package__:
             return False
         frame = frame.f_back
     return False
+
+
+def qualified_name(code):
+    """As in a traceback: "outer.<locals>.inner". Python 3.10 has the last part alone."""
+    return getattr(code, "co_qualname", code.co_name)
 
 
 def is_tensor(value):

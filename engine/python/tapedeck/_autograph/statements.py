@@ -34,7 +34,7 @@ def why_not(node):
             if isinstance(call.func, ast.Name) and call.func.id in _READS_FRAME and not (call.func.id in ("dir", "vars") and call.args):
                 return f"line {call.lineno}: {call.func.id}() sees the names of its function"
         if isinstance(each, ast.stmt):
-            for group in within(each, ast.TryStar, _SCOPES):
+            for group in within(each, getattr(ast, "TryStar", ()), _SCOPES):
                 if exits._exits(group):
                     return f"line {group.lineno}: except* in a block that is left"
     return None

@@ -47,6 +47,18 @@ class SessionKernel(IPythonKernel):
     def kernel_info(self):
         return {**super().kernel_info, "tapedeck": self.tapedeck}
 
+    _count = None
+
+    def _publish_execute_input(self, code, parent, execution_count):
+        self._count = execution_count
+        super()._publish_execute_input(code, parent, execution_count)
+
+    def take_count(self):
+        """Once: the number of the cell that begins, as the notebook was sent it. IPython counts on before its events of the cell from
+        version 9 on, and after the cell before that."""
+        count, self._count = self._count, None
+        return count
+
     def start(self):
         self.log.addFilter(_is_not_about_debugpy)
         super().start()
@@ -114,7 +126,7 @@ class SessionApp(kernelapp.IPKernelApp):
         folder = session_endpoint.make_folder(self.abs_connection_file)
         atexit.register(session_endpoint.remove, self.abs_connection_file)
         original = kernelapp.IOPubThread
-        kernelapp.IOPubThread = lambda socket, pipe: PrivateIOPubThread(socket, folder, pipe)
+        kernelapp.IOPubThread = lambda socket, **options: PrivateIOPubThread(socket, folder, **options)
         try:
             super().init_iopub(context)
         finally:

@@ -31,9 +31,12 @@ class CellWatch:
         session_frames.session.forget()
         parent = self._shell.kernel.get_parent("shell")
         self._cell = (parent.get("metadata") or {}).get("cellId") or ""
+        count = self._shell.kernel.take_count()
+        if count is None:  # a cell whose number the notebook does not show
+            count = self._shell.execution_count
         # The name that the compiled code will have: how the recorder knows a cell's lines.
-        filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, self._shell.execution_count)
-        self._debug.begin_cell(self._cell, filename, self._shell.execution_count)
+        filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, count)
+        self._debug.begin_cell(self._cell, filename, count)
         cell_files[self._cell] = filename
         if self._debug.attached():
             variable_names.name_variables()

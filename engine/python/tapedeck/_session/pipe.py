@@ -18,9 +18,10 @@ class PrivateIOPubThread(IOPubThread):
     ipykernel takes a random port of 127.0.0.1 for it, where every user of the machine can connect.
     """
 
-    def __init__(self, socket, folder, pipe):
+    def __init__(self, socket, folder, **options):
+        """options: of IOPubThread; ipykernel 7 has more of them than 6."""
         self._folder = folder
-        super().__init__(socket, pipe)
+        super().__init__(socket, **options)
 
     def _setup_pipe_in(self):
         self._pipe_uuid = os.urandom(16)

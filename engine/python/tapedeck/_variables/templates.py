@@ -49,7 +49,8 @@ class EagerTemplate(Trackable):
         try:
             result = called_here(self._func)(*args, **kwargs)
         except Exception as error:
-            error.add_note(f"The template {self._name!r} was made at:\n{self._made_at}")
+            if hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(f"The template {self._name!r} was made at:\n{self._made_at}")
             raise
         self._track_new()
         if before is not None:

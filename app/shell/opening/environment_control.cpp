@@ -1,0 +1,70 @@
+#include "app/shell/opening/environment_control.h"
+
+#include "app/shell/opening/environment_dialog.h"
+
+namespace tapedeck::app {
+
+EnvironmentControl::EnvironmentControl(KernelSession* kernel, Document* document, MessageBar* messages,
+                                       QWidget* window)
+    : QObject(window), kernel_(kernel), document_(document), messages_(messages), window_(window) {}
+
+void EnvironmentControl::choose() {
+  auto* dialog = new EnvironmentDialog(kernel_->pythonEnvironment(), window_);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QDialog::accepted, this, [this, dialog] { use(dialog->given()); });
+  dialog->open();
+}
+
+void EnvironmentControl::use(const QString& given) {
+  messages_->dismiss(about_environment);
+  addRecentEnvironment(given);
+  kernel_->setPythonEnvironment(given);
+  if (entered_)
+    keepEnvironment(*document_, given);
+  else
+    keepOnEntry_ = true;
+  forWindow_ = false;
+  const bool runs = kernel_->state() != KernelState::stopped && kernel_->state() != KernelState::dead;
+  if (runs) return offerRestart();
+  emit told(given.isEmpty() ? QString("Sessions run in Tapedeck's own Python")
+                            : QString("Sessions run in %1").arg(given));
+}
+
+void EnvironmentControl::offerRestart() {
+  const QString given = kernel_->pythonEnvironment();
+  messages_->show(MessageBar::Kind::information,
+                  QString("The session that runs goes on as it is; the next one runs in %1.")
+                      .arg(given.isEmpty() ? QString("Tapedeck's own Python") : given),
+                  {{"Start a new session", [this] { emit restartWanted(); }}}, about_environment);
+}
+
+void EnvironmentControl::useForThisWindow(const QString& given) {
+  addRecentEnvironment(given);
+  kernel_->setPythonEnvironment(given);
+  forWindow_ = true;
+}
+
+void EnvironmentControl::documentEntered() {
+  entered_ = true;
+  if (forWindow_) return;
+  if (std::exchange(keepOnEntry_, false) && !kernel_->pythonEnvironment().isEmpty())
+    return keepEnvironment(*document_, kernel_->pythonEnvironment());
+  const WantedEnvironment wanted = wantedEnvironment(*document_);
+  messages_->dismiss(about_environment);
+  if (wanted.given == kernel_->pythonEnvironment()) return;
+  if (wanted.given.isEmpty() || recentEnvironments().contains(wanted.given))
+    return kernel_->setPythonEnvironment(wanted.given);
+  kernel_->setPythonEnvironment({});
+  const QString sentence =
+      wanted.kernelspec.isEmpty()
+          ? QString(
+                "%1 was last used with the Python environment %2, which you have not chosen on this machine "
+                "yet. Its programs would run as you.")
+                .arg(document_->name(), wanted.given)
+          : QString("%1 names the Jupyter kernel \"%2\", which runs %3.")
+                .arg(document_->name(), wanted.kernelspec, wanted.given);
+  messages_->show(MessageBar::Kind::information, sentence,
+                  {{"Use it", [this, wanted] { use(wanted.given); }}}, about_environment);
+}
+
+}  // namespace tapedeck::app
