@@ -11,6 +11,7 @@
 #include "engine/ops/core/run_op.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
+#include "engine/record/values/missing_values.h"
 #include "engine/tensor/block_pool.h"
 
 namespace tapedeck {
@@ -121,6 +122,8 @@ class Replay {
       values_.emplace(id, std::move(value));
       return;
     }
+    if (const std::string reason = why_missing(id); !reason.empty())
+      refuse("gone", "The value of ", tensor_text(recorder_, id), " is not available: ", reason, ".");
     if (!origin.known() && id != 0 && id < recorder_.trace().oldest_tensor())
       refuse("gone", "The value of tensor ", id,
              " is gone: the records that mention it were forgotten when the recording passed its number of "
