@@ -179,8 +179,6 @@ void bind_torch(py::module_& module) {
       py::arg("tensor"), "(a copy as the engine's tensor, \"\"), or (None, why there is none).");
   torch.def("newest_record", &newest_record, "The number of this thread's newest record of PyTorch; 0: none.");
   bind_backward(torch);
-  torch.def("forget_tensors", &forget_tensors, "For a new recording: tensors get new ids.");
-  torch.def("keep_values", &keep_torch_values, py::arg("on"), "Whether records get their tensors' values.");
 }
 
 }  // namespace tapedeck::python::torch

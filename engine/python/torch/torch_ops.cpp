@@ -63,6 +63,9 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
     PyErr_Clear();
     row->callable = Py_NewRef(overload);
   }
+  const std::string& name = row->op->row->name;
+  if (name.starts_with("aten._neg_view") || name.starts_with("aten._conj") || name.starts_with("aten.imag"))
+    note_negatives();
   row->random = has_tag(overload, "nondeterministic");
   if (row->random || never_repeats(row->op->row->name)) row->repeats = Repeats::no;
   for (const ForeignValue& result : row->op->results)

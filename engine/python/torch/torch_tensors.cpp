@@ -34,6 +34,7 @@ struct KnownStorage {
 
 struct Tensors {
   bool values = true;
+  bool has_negatives = false;
   std::unordered_map<std::uintptr_t, KnownStorage> storages;
   std::unordered_map<PyObject*, std::uintptr_t> by_reference;
   PyObject* callback = nullptr;
@@ -180,7 +181,7 @@ void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
   }
   if (look.problem.empty() && is_complex(look.dtype) && is_true(method(tensor, torch.name_is_conj)))
     look.problem = "it is a conjugate that PyTorch has not computed yet";
-  if (look.problem.empty() && is_true(method(tensor, torch.name_is_neg)))
+  if (look.problem.empty() && tensors().has_negatives && is_true(method(tensor, torch.name_is_neg)))
     look.problem = "it is a negative that PyTorch has not computed yet";
 }
 
@@ -355,8 +356,13 @@ Look look_at(PyObject* tensor) {
   return look;
 }
 
+void note_negatives() {
+  tensors().has_negatives = true;
+}
+
 void keep_torch_values(bool on) {
   tensors().values = on;
+  for (auto& [unused, known] : tensors().storages) forget_values(known);
 }
 
 Tensor tensor_of(PyObject* tensor, std::string* problem) {
@@ -426,10 +432,6 @@ Tensor copy_of(PyObject* tensor) {
   const auto size = static_cast<std::int64_t>(item_size(look.dtype));
   return Tensor::view(copied(memory, look.low, look.high), look.dtype, look.shape, look.strides,
                       look.offset - look.low / size);
-}
-
-void forget_tensors() {
-  for (auto& [unused, known] : tensors().storages) forget_values(known);
 }
 
 }  // namespace tapedeck::python::torch

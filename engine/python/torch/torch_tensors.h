@@ -33,8 +33,11 @@ struct Look {
 /// Never raises: what cannot be found out is `problem`.
 Look look_at(PyObject* tensor);
 
-/// Whether values are wanted; without them tensors have ids and shapes, but no memory.
+/// Forgets all tensors, for a new recorder. Without values they have ids and shapes, but no memory.
 void keep_torch_values(bool on);
+
+/// An op has run that makes negatives without computing them: from now on tensors are asked for it.
+void note_negatives();
 
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted in
 /// `problem`), it has no storage.
@@ -54,7 +57,5 @@ std::uint64_t known_id(PyObject* tensor);
 /// A copy, in the same layout, of which nothing else knows. Throws FailedPreconditionError where it has no
 /// value here.
 Tensor copy_of(PyObject* tensor);
-/// Forgets all of them: a new recorder begins.
-void forget_tensors();
 
 }  // namespace tapedeck::python::torch

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tapedeck import _engine
-from tapedeck.torch import backward
+from tapedeck.torch import backward, scopes
 
 OLDEST = (2, 1)  # what is used of PyTorch is there from that release on
 
@@ -49,6 +49,7 @@ def attach():
     _watch_exports()
     _watch_threads()
     backward.watch()
+    scopes.watch()
     mode = Recording()
     mode.__enter__()
     _entered = mode
