@@ -1,4 +1,5 @@
 """Records of PyTorch's ops, in the interpreter that TAPEDECK_TORCH names: each test is a program of its own, which looks at its records."""
+import json
 import os
 import subprocess
 import sys
@@ -7,15 +8,14 @@ import unittest
 
 TORCH = os.environ.get("TAPEDECK_TORCH", "")
 
-BEGIN = """
-import json, sys, threading
+# Runs programs from standard input, [name, program] each a line of JSON, in forks of one process: an import of PyTorch takes longer
+# than any of them.
+RUNNER = """
+import io, json, os, sys, threading, traceback
+import torch
 from tapedeck import _engine
 from tapedeck._session import torch_programs
-assert "torch" not in sys.modules, "torch was imported before the program did"
 debug = _engine.debug
-debug.attach(files_are_cells=True)
-torch_programs.install()
-import torch
 
 def records(**wanted):
     found = json.loads(debug.records_json())
@@ -23,22 +23,74 @@ def records(**wanted):
 
 def preview(tensor):
     return tensor["preview"].strip("[]")
+
+for line in sys.stdin:
+    name, program = json.loads(line)
+    sys.stdout.flush()
+    process = os.fork()
+    if process == 0:
+        torch.set_num_threads(1)
+        problem = ""
+        try:
+            debug.attach(files_are_cells=True)
+            torch_programs.install()
+            exec(compile(program, name, "exec"), globals())
+        except BaseException:
+            problem = traceback.format_exc()
+        print(json.dumps([name, problem]), flush=True)
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    if status != 0:
+        print(json.dumps([name, f"the process ended with status {status}"]), flush=True)
 """
+
+IMPORT = """
+import sys
+from tapedeck import _engine
+from tapedeck._session import torch_programs
+assert "torch" not in sys.modules, "torch was imported before the program did"
+_engine.debug.attach(files_are_cells=True)
+torch_programs.install()
+import torch
+torch.ones(2)
+assert '"aten.ones"' in _engine.debug.records_json()
+"""
+
+
+VARIABLES = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+if os.environ.get("TAPEDECK_TORCH_MODULE"):
+    VARIABLES["PYTHONPATH"] = os.environ["TAPEDECK_TORCH_MODULE"]
 
 
 @unittest.skipUnless(TORCH, "TAPEDECK_TORCH names no interpreter that has PyTorch")
 class Records(unittest.TestCase):
-    def run_program(self, program):
-        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
-        kept.update(OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
-        if os.environ.get("TAPEDECK_TORCH_MODULE"):
-            kept["PYTHONPATH"] = os.environ["TAPEDECK_TORCH_MODULE"]
-        done = subprocess.run([TORCH, "-c", BEGIN + textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False,
-                              env=kept)
-        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+    @classmethod
+    def setUpClass(cls):
+        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
+        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env={**environment, **VARIABLES})
+        cls.addClassCleanup(cls.end)
+
+    @classmethod
+    def end(cls):
+        cls.runner.stdin.close()
+        cls.runner.stdout.close()
+        cls.runner.wait(timeout=60)
+
+    def check(self, program):
+        self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program)]) + "\n")
+        self.runner.stdin.flush()
+        _, problem = json.loads(self.runner.stdout.readline())
+        self.assertEqual(problem, "")
+
+    def test_an_import_of_torch_attaches_and_nothing_imports_it_before(self):
+        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
+        done = subprocess.run([TORCH, "-c", IMPORT], capture_output=True, text=True, timeout=120, check=False,
+                              env={**environment, **VARIABLES})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_each_write_makes_a_tensor_and_leaves_earlier_values(self):
-        self.run_program("""
+        self.check("""
             x = torch.tensor([1.0, 2.0])
             view = x[0]
             y = x * 10
@@ -52,12 +104,13 @@ class Records(unittest.TestCase):
             assert preview(added["inputs"][0]) == "1. 2." and preview(added["outputs"][0]) == "2. 3.", added
             assert added["inputs"][0]["id"] != added["outputs"][0]["id"]
             assert added["outputs"][0]["producer"] == added["number"]
-            assert preview(multiplied[1]["inputs"][0]) == "14.  3.", multiplied[1]
-            assert len({one["inputs"][0]["id"] for one in (multiplied[0], added, multiplied[1])}) == 3
+            assert preview(multiplied[1]["inputs"][0]) == "14. 3.", multiplied[1]
+            assert multiplied[0]["inputs"][0]["id"] == added["inputs"][0]["id"]
+            assert multiplied[1]["inputs"][0]["id"] > added["outputs"][0]["id"]
         """)
 
     def test_memory_that_others_write_to_is_looked_at_again(self):
-        self.run_program("""
+        self.check("""
             import numpy as np
             array = np.array([1.0, 2.0])
             x = torch.from_numpy(array)
@@ -73,7 +126,7 @@ class Records(unittest.TestCase):
         """)
 
     def test_exceptions_of_pytorch_pass_and_the_record_has_failed(self):
-        self.run_program("""
+        self.check("""
             try:
                 torch.mm(torch.ones(2, 3), torch.ones(2, 3))
             except RuntimeError as error:
@@ -84,7 +137,7 @@ class Records(unittest.TestCase):
         """)
 
     def test_a_backward_pass_is_a_playback_with_a_vjp_for_each_node(self):
-        self.run_program("""
+        self.check("""
             x = torch.tensor([1.0, -2.0], requires_grad=True)
             y = (x * 3).relu()
             loss = y.sum()
@@ -103,7 +156,7 @@ class Records(unittest.TestCase):
         """)
 
     def test_an_exception_in_a_backward_pass_ends_its_records(self):
-        self.run_program("""
+        self.check("""
             class Fails(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, x): return x * 2
@@ -125,7 +178,7 @@ class Records(unittest.TestCase):
         """)
 
     def test_modules_are_scopes(self):
-        self.run_program("""
+        self.check("""
             class Block(torch.nn.Module):
                 def __init__(self):
                     super().__init__()
@@ -140,7 +193,8 @@ class Records(unittest.TestCase):
         """)
 
     def test_threads_that_the_program_starts_are_recorded(self):
-        self.run_program("""
+        self.check("""
+            torch.ones(1)  # on the first thread
             class Own(threading.Thread):
                 def run(self): torch.ones(3).cos()
             for thread in (threading.Thread(target=lambda: torch.ones(3).sin()), Own()):
@@ -152,7 +206,7 @@ class Records(unittest.TestCase):
         """)
 
     def test_what_has_no_value_says_why(self):
-        self.run_program("""
+        self.check("""
             torch.ones(3, device="meta") + 1
             torch.ones(3).to_sparse()
             half = torch.ones(2, dtype=torch.bfloat16) * 2

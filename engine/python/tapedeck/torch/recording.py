@@ -60,6 +60,7 @@ def detach():
     global _entered
     mode, _entered = _entered, None
     if mode is not None:
+        scopes.unwatch()
         mode.__exit__(None, None, None)
 
 

@@ -25,6 +25,12 @@ def watch():
 watch.handles = []
 
 
+def unwatch():
+    for handle in watch.handles:
+        handle.remove()
+    watch.handles = []
+
+
 def _enter(module, _):
     if _thread.open:
         paths = _thread.open[0][1]
