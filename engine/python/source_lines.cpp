@@ -149,7 +149,8 @@ void start_capturing_lines(const std::string& package) {
 
 void skip_lines_of(const std::string& folder) {
   const std::string inside = folder.empty() || folder.back() == '/' ? folder : folder + "/";
-  if (inside.empty() || std::find(lines().skipped.begin(), lines().skipped.end(), inside) != lines().skipped.end())
+  if (inside.empty() ||
+      std::find(lines().skipped.begin(), lines().skipped.end(), inside) != lines().skipped.end())
     return;
   lines().skipped.push_back(inside);
   for (auto& [unused, code] : lines().codes)

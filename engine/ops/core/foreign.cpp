@@ -106,7 +106,8 @@ class SchemaReader {
   }
   std::string word() {
     const std::size_t start = at_;
-    while (at_ < text_.size() && (text_[at_] == '_' || std::isalnum(static_cast<unsigned char>(text_[at_])) != 0))
+    while (at_ < text_.size() &&
+           (text_[at_] == '_' || std::isalnum(static_cast<unsigned char>(text_[at_])) != 0))
       ++at_;
     return std::string(text_.substr(start, at_ - start));
   }

@@ -1,6 +1,6 @@
 // Ops of another framework (PyTorch) as rows of the registry, made from the text of their schemas:
-// "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)". Such a row describes an
-// op that ran; it has no shape rule of its own, no VJP, and runs only where the framework's host is (see
+// "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)". Such a row describes
+// an op that ran; it has no shape rule of its own, no VJP, and runs only where the framework's host is (see
 // set_foreign_forward).
 #pragma once
 
@@ -15,9 +15,9 @@ namespace tapedeck {
 
 /// An argument or a result, as the schema writes it.
 struct ForeignValue {
-  std::string name;   ///< empty for a result without one
-  std::string type;   ///< without alias annotations: "Tensor", "Tensor?[]", "int[2]", "ScalarType?"
-  std::string alias;  ///< the set of aliases it belongs to: "a"; empty: none
+  std::string name;        ///< empty for a result without one
+  std::string type;        ///< without alias annotations: "Tensor", "Tensor?[]", "int[2]", "ScalarType?"
+  std::string alias;       ///< the set of aliases it belongs to: "a"; empty: none
   bool written = false;    ///< the op writes into it: "(a!)"
   bool is_tensor = false;  ///< a tensor, an optional one, or a list of them
   bool is_list = false;    ///< of tensors

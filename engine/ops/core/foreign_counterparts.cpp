@@ -285,9 +285,8 @@ constexpr Counterpart counterparts[] = {
 
 const Counterpart* counterpart_of(std::string_view aten_name) {
   const auto find = [](std::string_view name) -> const Counterpart* {
-    const auto* found = std::ranges::lower_bound(counterparts, name, {}, [](const Counterpart& each) {
-      return std::string_view(each.aten);
-    });
+    const auto* found = std::ranges::lower_bound(
+        counterparts, name, {}, [](const Counterpart& each) { return std::string_view(each.aten); });
     return found != std::end(counterparts) && found->aten == name ? found : nullptr;
   };
   if (const Counterpart* found = find(aten_name)) return found;

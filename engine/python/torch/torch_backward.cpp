@@ -111,9 +111,11 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   return depth;
 }
 
-void end_backward(std::int64_t depth, const py::tuple& gradients, const std::string& error, bool keeps_graph) {
+void end_backward(std::int64_t depth, const py::tuple& gradients, const std::string& error,
+                  bool keeps_graph) {
   if (depth < 0 || static_cast<std::size_t>(depth) >= open.size()) return;
-  end_above(static_cast<std::size_t>(depth) + 1, error.empty() ? "the backward pass ended without it" : error.c_str());
+  end_above(static_cast<std::size_t>(depth) + 1,
+            error.empty() ? "the backward pass ended without it" : error.c_str());
   const Open playback = open.back();
   open.pop_back();
   const Tensors results = error.empty() ? tensors_in(gradients) : Tensors();
@@ -125,7 +127,8 @@ void end_backward(std::int64_t depth, const py::tuple& gradients, const std::str
 const Forward* forward_of(std::int64_t node) {
   const Graph& all = graph();
   const std::uint64_t here = this_thread();
-  if (const auto found = all.forwards.find(key_of(here, node)); found != all.forwards.end()) return &found->second;
+  if (const auto found = all.forwards.find(key_of(here, node)); found != all.forwards.end())
+    return &found->second;
   for (std::uint64_t thread = 0; thread < all.threads; ++thread)  // a graph that another thread made
     if (const auto found = all.forwards.find(key_of(thread, node)); found != all.forwards.end())
       return &found->second;

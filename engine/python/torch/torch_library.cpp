@@ -17,11 +17,11 @@ PyObject* attribute_or_null(PyObject* owner, const char* name) {
 
 void find_dtypes(Library& torch) {
   constexpr std::pair<const char*, DType> known[] = {
-      {"bool", DType::bool_},         {"int32", DType::int32},       {"int64", DType::int64},
-      {"float32", DType::float32},    {"float64", DType::float64},   {"int8", DType::int8},
-      {"int16", DType::int16},        {"uint8", DType::uint8},       {"uint16", DType::uint16},
-      {"uint32", DType::uint32},      {"float16", DType::float16},   {"bfloat16", DType::bfloat16},
-      {"uint64", DType::uint64},      {"complex64", DType::complex64}, {"complex128", DType::complex128}};
+      {"bool", DType::bool_},      {"int32", DType::int32},         {"int64", DType::int64},
+      {"float32", DType::float32}, {"float64", DType::float64},     {"int8", DType::int8},
+      {"int16", DType::int16},     {"uint8", DType::uint8},         {"uint16", DType::uint16},
+      {"uint32", DType::uint32},   {"float16", DType::float16},     {"bfloat16", DType::bfloat16},
+      {"uint64", DType::uint64},   {"complex64", DType::complex64}, {"complex128", DType::complex128}};
   for (const auto& [name, dtype] : known)
     if (PyObject* object = attribute_or_null(torch.module, name)) torch.dtypes.emplace(object, dtype);
 }

@@ -1,5 +1,5 @@
-// What is called of PyTorch: cached function objects and names. Its C++ headers are not used, so that one build
-// of this module works with every release.
+// What is called of PyTorch: cached function objects and names. Its C++ headers are not used, so that one
+// build of this module works with every release.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,20 @@ namespace tapedeck::python::torch {
 /// All of it is borrowed from the module `torch`, which stays imported. Guarded by Python's lock.
 struct Library {
   PyObject* module = nullptr;
-  PyTypeObject* tensor = nullptr;     ///< torch.Tensor
-  PyTypeObject* overload = nullptr;   ///< torch._ops.OpOverload
-  PyTypeObject* dtype = nullptr;      ///< torch.dtype
+  PyTypeObject* tensor = nullptr;       ///< torch.Tensor
+  PyTypeObject* overload = nullptr;     ///< torch._ops.OpOverload
+  PyTypeObject* dtype = nullptr;        ///< torch.dtype
   PyObject* storage_address = nullptr;  ///< torch._C._storage_address or _storage_id; never nullptr
-  PyObject* data_address = nullptr;   ///< torch._C._data_address; nullptr: the release lacks it
-  PyObject* lazy_clone = nullptr;     ///< torch._lazy_clone; nullptr: the release lacks it
-  PyObject* sequence_number = nullptr;  ///< the number of the thread's next node; nullptr: the release lacks it
-  PyObject* grad_enabled = nullptr;     ///< torch.is_grad_enabled
+  PyObject* data_address = nullptr;     ///< torch._C._data_address; nullptr: the release lacks it
+  PyObject* lazy_clone = nullptr;       ///< torch._lazy_clone; nullptr: the release lacks it
+  PyObject* sequence_number =
+      nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
+  PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
   std::unordered_map<PyObject*, DType> dtypes;  ///< those that the engine has
   // Interned names of attributes.
   PyObject *name_version, *name_shape, *name_stride, *name_dtype, *name_storage_offset, *name_untyped_storage,
-      *name_nbytes, *name_layout, *name_device, *name_is_cpu, *name_is_conj, *name_is_neg, *name_requires_grad, *name_data_ptr,
-      *name_op, *name_schema;
+      *name_nbytes, *name_layout, *name_device, *name_is_cpu, *name_is_conj, *name_is_neg,
+      *name_requires_grad, *name_data_ptr, *name_op, *name_schema;
 };
 
 /// Throws ForeignException where the module lacks what every release from 2.1 on has.

@@ -125,8 +125,8 @@ PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 }
 
 PyMethodDef mode_methods[] = {
-    {"__torch_dispatch__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&dispatch)), METH_FASTCALL,
-     "Runs one op of PyTorch, and makes its record."},
+    {"__torch_dispatch__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&dispatch)),
+     METH_FASTCALL, "Runs one op of PyTorch, and makes its record."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* mode_type() {
@@ -162,10 +162,12 @@ void bind_torch(py::module_& module) {
       },
       py::arg("torch"), py::arg("folder"),
       "Prepares for the module `torch`; lines of files in `folder` are not the user's.");
-  torch.def("note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
-            "Something beside PyTorch has the address of the tensor's memory from now on.");
-  torch.def("known_id", [](const py::handle tensor) { return library() ? known_id(tensor.ptr()) : 0; }, py::arg("tensor"),
-            "The id of the value that a tensor has now in records; 0: no record has it.");
+  torch.def(
+      "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
+      "Something beside PyTorch has the address of the tensor's memory from now on.");
+  torch.def(
+      "known_id", [](const py::handle tensor) { return library() ? known_id(tensor.ptr()) : 0; },
+      py::arg("tensor"), "The id of the value that a tensor has now in records; 0: no record has it.");
   torch.def(
       "value_of",
       [](const py::handle tensor) -> py::tuple {
@@ -177,7 +179,8 @@ void bind_torch(py::module_& module) {
         }
       },
       py::arg("tensor"), "(a copy as the engine's tensor, \"\"), or (None, why there is none).");
-  torch.def("newest_record", &newest_record, "The number of this thread's newest record of PyTorch; 0: none.");
+  torch.def("newest_record", &newest_record,
+            "The number of this thread's newest record of PyTorch; 0: none.");
   bind_backward(torch);
 }
 

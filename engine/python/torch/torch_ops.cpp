@@ -114,8 +114,9 @@ Tensor number_tensor(PyObject* value) {
   if (PyBool_Check(value)) return Tensor::scalar(value == Py_True, DType::bool_);
   if (PyLong_Check(value)) {
     const long long number = PyLong_AsLongLong(value);
-    if (!PyErr_Occurred()) return Tensor::from_values<std::int64_t>(std::span<const std::int64_t>(
-        std::initializer_list<std::int64_t>{number}.begin(), 1), {});
+    if (!PyErr_Occurred())
+      return Tensor::from_values<std::int64_t>(
+          std::span<const std::int64_t>(std::initializer_list<std::int64_t>{number}.begin(), 1), {});
     PyErr_Clear();
   }
   if (PyFloat_Check(value)) return Tensor::scalar(PyFloat_AS_DOUBLE(value), DType::float64);
@@ -132,7 +133,8 @@ class CallReader {
     const Py_ssize_t given = PyTuple_GET_SIZE(args_);
     for (std::size_t i = 0; i < op.arguments.size(); ++i) {
       const ForeignValue& argument = op.arguments[i];
-      PyObject* value = static_cast<Py_ssize_t>(i) < given ? PyTuple_GET_ITEM(args_, static_cast<Py_ssize_t>(i))
+      PyObject* value = static_cast<Py_ssize_t>(i) < given
+                            ? PyTuple_GET_ITEM(args_, static_cast<Py_ssize_t>(i))
                         : kwargs_ ? PyDict_GetItemString(kwargs_, argument.name.c_str())
                                   : nullptr;
       if (argument.is_tensor)
@@ -165,7 +167,8 @@ class CallReader {
     call_.inputs.push_back(tensor_of(value, &call_.problems.back()));
     if (argument.written) call_.written.push_back(value);
     if (!call_.needs_gradient) {
-      const auto wanted = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
+      const auto wanted =
+          py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
       if (!wanted) PyErr_Clear();
       call_.needs_gradient = wanted && wanted.ptr() == Py_True;
     }

@@ -38,7 +38,8 @@ py::object torch_tensor(const Tensor& tensor) {
   const py::object flat = torch_attribute("empty")(py::make_tuple(items), **how);
   if (items > 0) {
     const auto address = py::cast<std::uintptr_t>(flat.attr("data_ptr")());
-    std::memcpy(reinterpret_cast<void*>(address), tensor.raw() + low * size, static_cast<std::size_t>(items * size));
+    std::memcpy(reinterpret_cast<void*>(address), tensor.raw() + low * size,
+                static_cast<std::size_t>(items * size));
   }
   return torch_attribute("as_strided")(flat, tuple_of(tensor.shape()), tuple_of(tensor.strides()), -low);
 }
@@ -117,7 +118,8 @@ class Arguments {
   py::object value(const ForeignValue& argument, std::size_t place) {
     if (!argument.is_tensor) {
       // A default is never passed on where its text alone is known.
-      if (is_default(argument) && std::holds_alternative<std::string>(attributes_[argument.place])) return py::none();
+      if (is_default(argument) && std::holds_alternative<std::string>(attributes_[argument.place]))
+        return py::none();
       return attribute_value(argument, attributes_[argument.place]);
     }
     if (!argument.is_list) return one(argument, place);
@@ -177,7 +179,8 @@ Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
   const Row* row = row_of(op);
   if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
   if (row->repeats == Repeats::no)
-    fail<UnimplementedError>(op.row->name, ": is not reproducible, so its value can only be seen where it was kept");
+    fail<UnimplementedError>(op.row->name,
+                             ": is not reproducible, so its value can only be seen where it was kept");
   try {
     return run_row(*row, context.inputs, context.attributes);
   } catch (py::error_already_set& error) {
@@ -202,7 +205,8 @@ Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes
     seen.push_back(value);
   });
   for (const py::object& tensor : arguments.written)
-    if (std::find(seen.begin(), seen.end(), tensor.ptr()) == seen.end()) outputs.push_back(copy_of(tensor.ptr()));
+    if (std::find(seen.begin(), seen.end(), tensor.ptr()) == seen.end())
+      outputs.push_back(copy_of(tensor.ptr()));
   return outputs;
 }
 

@@ -29,7 +29,8 @@ void for_each_result(const ForeignOp& op, PyObject* returned, Visit&& visit) {
   if (!PyTuple_Check(returned) && !PyList_Check(returned)) return;
   const auto count = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(returned));
   for (std::size_t i = 0; i < op.results.size() && i < count; ++i)
-    detail::visit_result(torch, op.results[i], PySequence_Fast_GET_ITEM(returned, static_cast<Py_ssize_t>(i)), visit);
+    detail::visit_result(torch, op.results[i], PySequence_Fast_GET_ITEM(returned, static_cast<Py_ssize_t>(i)),
+                         visit);
 }
 
 }  // namespace tapedeck::python::torch

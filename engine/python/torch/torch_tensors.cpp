@@ -209,13 +209,12 @@ void release_python(void* object) {
   SharedObject::drop(static_cast<PyObject*>(object));
 }
 
+/// Of the storage's first byte. _data_address reads it; data_ptr() would end a lazy clone.
 const std::byte* memory_of(const Library& torch, PyObject* tensor, const Look& look) {
-  std::uintptr_t first = torch.data_address ? address(torch.data_address, tensor) : 0;
-  if (first == 0) {
-    std::int64_t pointer = 0;
-    if (to_number(method(tensor, torch.name_data_ptr), pointer)) first = static_cast<std::uintptr_t>(pointer);
-  }
-  if (first == 0) return nullptr;
+  const std::uintptr_t storage = torch.data_address ? address(torch.data_address, tensor) : 0;
+  if (storage != 0) return reinterpret_cast<const std::byte*>(storage);
+  std::int64_t first = 0;
+  if (!to_number(method(tensor, torch.name_data_ptr), first) || first == 0) return nullptr;
   return reinterpret_cast<const std::byte*>(first) -
          look.offset * static_cast<std::int64_t>(item_size(look.dtype));
 }

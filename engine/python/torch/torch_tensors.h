@@ -1,9 +1,9 @@
 // PyTorch's tensors as the engine's: which value of which memory a torch.Tensor has now.
 //
-// A value is identified by storage, place in it (offset, shape, strides) and how often the storage was written
-// to: the same ones are the same tensor of the engine, with the same id. What was written to is a new one.
-// The memory of a value is a snapshot of the storage: a copy of a small one, a lazy clone (copy on write) of a
-// large one that nothing but PyTorch can write to, and otherwise a copy.
+// A value is identified by storage, place in it (offset, shape, strides) and how often the storage was
+// written to: the same ones are the same tensor of the engine, with the same id. What was written to is a new
+// one. The memory of a value is a snapshot of the storage: a copy of a small one, a lazy clone (copy on
+// write) of a large one that nothing but PyTorch can write to, and otherwise a copy.
 //
 // All of it is guarded by Python's lock.
 #pragma once
@@ -39,8 +39,8 @@ void keep_torch_values(bool on);
 /// An op has run that makes negatives without computing them: from now on tensors are asked for it.
 void note_negatives();
 
-/// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted in
-/// `problem`), it has no storage.
+/// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
+/// in `problem`), it has no storage.
 Tensor tensor_of(PyObject* tensor, std::string* problem = nullptr);
 /// What an op has just made, or written: always a new id. `own`: in memory that the op allocated.
 Tensor made_tensor(PyObject* tensor, bool own, std::string* problem = nullptr);

@@ -1,4 +1,5 @@
-// Ops of another framework: rows from their schemas, and their records in a trace file on a machine without it.
+// Ops of another framework: rows from their schemas, and their records in a trace file on a machine without
+// it.
 #include <QtTest>
 
 #include "engine/ops/core/foreign.h"
@@ -15,8 +16,8 @@ constexpr const char* add_schema =
     "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
 
 /// A call of the op as PyTorch's bindings report one.
-std::uint32_t report(Recorder& recorder, const ForeignOp& op, const Tensors& inputs, const Attributes& attributes,
-                     const Tensors& outputs) {
+std::uint32_t report(Recorder& recorder, const ForeignOp& op, const Tensors& inputs,
+                     const Attributes& attributes, const Tensors& outputs) {
   Event event;
   event.op = op.row;
   event.name = op.row->name;
@@ -51,8 +52,10 @@ class ForeignOpsTest : public QObject {
 
   void lists_defaults_and_several_results_are_read() {
     const ForeignOp& op = foreign_op(
-        "test::many(Tensor?[] indices, Tensor[] values, int[2] stride=1, str mode=\"a, b)\", float eps=1e-05, "
-        "bool? keep=None, int[] dim=[-2, 1], *, ScalarType? dtype=None) -> (Tensor(a -> *) first, Tensor[] rest)");
+        "test::many(Tensor?[] indices, Tensor[] values, int[2] stride=1, str mode=\"a, b)\", float "
+        "eps=1e-05, "
+        "bool? keep=None, int[] dim=[-2, 1], *, ScalarType? dtype=None) -> (Tensor(a -> *) first, Tensor[] "
+        "rest)");
     QVERIFY(op.arguments[0].is_list && op.arguments[1].is_list);
     const auto& attributes = op.row->attributes;
     QCOMPARE(attributes.size(), std::size_t{6});
@@ -114,7 +117,8 @@ class ForeignOpsTest : public QObject {
 
   void an_op_cannot_run_again_without_pytorch() {
     const ForeignOp& add = foreign_op(add_schema);
-    EXPECT_ERROR(UnimplementedError, add.row->forward({*add.row, {}, {}, {}}), "PyTorch, which is not loaded");
+    EXPECT_ERROR(UnimplementedError, add.row->forward({*add.row, {}, {}, {}}),
+                 "PyTorch, which is not loaded");
   }
 };
 
