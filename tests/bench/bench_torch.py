@@ -101,8 +101,9 @@ def measured(work, count, state):
 
 def main(rounds):
     torch.set_num_threads(1)
-    for name, work, count in (("add, 8x8", addition(), 5000), ("MLP, step", step_of(mlp), 20), ("transformer, step", step_of(transformer), 5),
-                              ("ResNet-18, step of 8 images", step_of(resnet), 1)):
+    cases = (("add, 8x8", addition(), 5000), ("MLP, step", step_of(mlp), 20), ("transformer, step", step_of(transformer), 5),
+             ("ResNet-18, step of 8 images", step_of(resnet), 1))
+    for name, work, count in cases:
         work()
         best = dict.fromkeys(STATES, float("inf"))
         for _ in range(rounds):

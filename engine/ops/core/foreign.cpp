@@ -280,6 +280,13 @@ void check_names(const ForeignOp& op) {
     fail<InvalidArgumentError>("the schema \"", op.schema, "\" has two arguments of one name");
 }
 
+/// Some schemas do not say that the op writes: batch normalisation updates its running statistics.
+void correct_writes(const std::string& base, ForeignOp& op) {
+  if (base != "native_batch_norm" && base != "cudnn_batch_norm" && base != "miopen_batch_norm") return;
+  for (ForeignValue& value : op.arguments)
+    if (value.name == "running_mean" || value.name == "running_var") value.written = true;
+}
+
 void add_arguments(ForeignOp& op, const std::vector<std::string>& defaults, OpDef& row) {
   for (std::size_t i = 0; i < op.arguments.size(); ++i) {
     ForeignValue& value = op.arguments[i];
@@ -313,6 +320,7 @@ ForeignOp read_schema(std::string_view schema, OpDef& row) {
   op.results = reader.results();
   row.name = foreign_name(qualified);
   check_names(op);
+  correct_writes(base_name(qualified), op);
   add_arguments(op, defaults, row);
   row.shape_rule = &shapes_of_foreign;
   row.forward = &run_foreign;

@@ -69,6 +69,13 @@ class ForeignOpsTest : public QObject {
     QVERIFY(op.results[1].is_list);
   }
 
+  void batch_normalisation_writes_though_its_schema_does_not_say_so() {
+    const ForeignOp& op = foreign_op(
+        "aten::native_batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, bool training) -> "
+        "(Tensor, Tensor, Tensor)");
+    QVERIFY(!op.arguments[0].written && op.arguments[1].written && op.arguments[2].written && op.writes);
+  }
+
   void what_is_no_schema_is_refused() {
     for (const char* text : {"", "aten::add", "aten::add(", "aten::add(Tensor)", "aten::add(Tensor self) -> ",
                              "aten::add(Tensor self", "aten::add(Tensor[ self) -> Tensor",
