@@ -32,7 +32,7 @@ struct KnownStorage {
   std::int64_t low = 0, high = 0;  ///< the bytes of it that the snapshot has
 };
 
-struct Tensors {
+struct KnownTensors {
   bool values = true;
   bool has_negatives = false;
   std::unordered_map<std::uintptr_t, KnownStorage> storages;
@@ -40,14 +40,14 @@ struct Tensors {
   PyObject* callback = nullptr;
 };
 
-Tensors& tensors() {
-  static auto* all = new Tensors;  // Python may end after the program's statics
+KnownTensors& tensors() {
+  static auto* all = new KnownTensors;  // Python may end after the program's statics
   return *all;
 }
 
 /// A weak reference's callback.
 PyObject* storage_gone(PyObject*, PyObject* reference) {
-  Tensors& all = tensors();
+  KnownTensors& all = tensors();
   if (const auto found = all.by_reference.find(reference); found != all.by_reference.end()) {
     // What is released may run code that comes back here: the maps are consistent first.
     KnownStorage gone;
@@ -186,7 +186,7 @@ void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
 }
 
 KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& look, bool own) {
-  Tensors& all = tensors();
+  KnownTensors& all = tensors();
   const auto [found, is_new] = all.storages.try_emplace(look.storage);
   KnownStorage& known = found->second;
   if (!is_new) return known;
