@@ -25,6 +25,7 @@
 #include "engine/python/op_function.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/tensor_object.h"
+#include "engine/python/torch/torch_mode.h"
 #include "engine/record/trace/scope.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/subnormals.h"
@@ -192,6 +193,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_callbacks(module);
   bind_events(module);
   bind_data(module);
+  torch::bind_torch(module);
 }
 
 }  // namespace tapedeck::python

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/python/python.h"
 #include "engine/record/trace/source_location.h"
@@ -28,6 +29,7 @@ struct Place {
 /// All of it is guarded by Python's lock.
 struct Lines {
   std::string package;
+  std::vector<std::string> skipped;  ///< folders of other frameworks
   bool files_are_cells = false;
   std::unordered_map<std::string, std::string> cells;  ///< cell by file name
   std::unordered_map<PyCodeObject*, Code> codes;
@@ -56,7 +58,9 @@ Code& code_of(PyCodeObject* object) {
     code.cell = cell->second;
     code.file.clear();
   } else if ((!lines().package.empty() && code.file.starts_with(lines().package)) ||
-             code.file.starts_with("<frozen ")) {
+             code.file.starts_with("<frozen ") ||
+             std::any_of(lines().skipped.begin(), lines().skipped.end(),
+                         [&](const std::string& folder) { return code.file.starts_with(folder); })) {
     code.owner = Owner::package;
   } else if (lines().files_are_cells) {
     code.cell = code.file;
@@ -141,6 +145,17 @@ std::uint32_t location_in_program() {
 void start_capturing_lines(const std::string& package) {
   lines().package = package.empty() || package.back() == '/' ? package : package + "/";
   set_capture_location(&capture_line);
+}
+
+void skip_lines_of(const std::string& folder) {
+  const std::string inside = folder.empty() || folder.back() == '/' ? folder : folder + "/";
+  if (inside.empty() ||
+      std::find(lines().skipped.begin(), lines().skipped.end(), inside) != lines().skipped.end())
+    return;
+  lines().skipped.push_back(inside);
+  for (auto& [unused, code] : lines().codes)
+    if (code.file.starts_with(inside)) code.owner = Owner::package;
+  lines().places.fill({});
 }
 
 void show_files_as_cells() {

@@ -14,6 +14,8 @@ void start_capturing_lines(const std::string& package);
 /// For a program without cells: each file of the user's is a cell, named by its path, whose lines are the
 /// file's. The innermost of them is an op's place. Until stop_capturing_lines().
 void show_files_as_cells();
+/// Files of that folder are not the user's either: those of another framework.
+void skip_lines_of(const std::string& folder);
 /// Ops learn no lines any longer. What was remembered of code objects goes.
 void stop_capturing_lines();
 

@@ -242,6 +242,11 @@ void Recorder::count_bookkeeping(std::uint32_t number) {
 }
 
 void Recorder::add_leaf(const Tensor& tensor, std::uint32_t name) {
+  // One of another framework whose value the engine cannot have (missing_values.h).
+  if (!tensor.storage()) {
+    trace_.tensors().set(tensor.id(), TensorOrigin::leaf(spec_number(tensor)).with_lost());
+    return;
+  }
   const bool is_new = !trace_.tensors().get(tensor.id()).known();
   values_.add_leaf(tensor, name);
   if (is_new) lives_.note_leaf(tensor);
@@ -373,6 +378,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
       continue;
     }
     trace_.tensors().set(output.id(), TensorOrigin::made_by(number, spec_number(output)));
+    if (!output.storage()) continue;
     lives_.note_result(output);
     if (keep_values_) keep_result(output, replay_ns);
   }

@@ -203,6 +203,8 @@ bool is_all_complex(const VjpContext& c) {
 }  // namespace
 
 Tensors run_vjp(const VjpContext& c) {
+  if (!c.op.vjp)  // an op of another framework, which computed it
+    fail<UnimplementedError>(c.op.name, ": its gradients cannot be computed again here");
   // Moving elements is the same for both parts.
   if (c.op.takes_narrow || c.op.complex_vjp || !is_all_complex(c)) [[likely]]
     return c.op.vjp(c);

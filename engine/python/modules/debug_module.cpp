@@ -23,6 +23,7 @@
 #include "engine/python/modules/traced_names.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
+#include "engine/python/torch/torch_tensors.h"
 #include "engine/record/recorder.h"
 #include "engine/record/trace/source_location.h"
 
@@ -66,6 +67,7 @@ void attach(std::uint64_t budget_bytes, bool keep_values, bool recording = true)
   options.keep_values = keep_values;
   start_capturing_lines(package_folder());
   start_capturing_names();
+  torch::keep_torch_values(keep_values);
   session().recorder = std::make_unique<Recorder>(options);
   session().recorder->set_recording(recording);
   watch_program(*session().recorder);

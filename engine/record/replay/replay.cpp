@@ -7,10 +7,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
+#include "engine/record/values/missing_values.h"
 #include "engine/tensor/block_pool.h"
 
 namespace tapedeck {
@@ -102,6 +104,7 @@ class Replay {
       Visit& visit = stack.back();
       if (visit.next_input < visit.inputs.size()) {
         const std::uint64_t input = visit.inputs[visit.next_input++];
+        if (input == 0) continue;  // an optional one that was not given
         ++uses_[input];
         need(input, stack);  // may reallocate the stack: `visit` is not used afterwards
         continue;
@@ -121,6 +124,8 @@ class Replay {
       values_.emplace(id, std::move(value));
       return;
     }
+    if (const std::string reason = why_missing(id); !reason.empty())
+      refuse("gone", "The value of ", tensor_text(recorder_, id), " is not available: ", reason, ".");
     if (!origin.known() && id != 0 && id < recorder_.trace().oldest_tensor())
       refuse("gone", "The value of tensor ", id,
              " is gone: the records that mention it were forgotten when the recording passed its number of "
@@ -197,7 +202,7 @@ class Replay {
       refuse("gone", "The value of ", tensor_text(recorder_, target_),
              " is gone: records on the way to it were forgotten meanwhile.");
     Tensors inputs;
-    for (const std::uint64_t id : record.inputs) inputs.push_back(values_.at(id));
+    for (const std::uint64_t id : record.inputs) inputs.push_back(id != 0 ? values_.at(id) : Tensor());
     Tensors outputs;
     if (recorder_.file()) check_announced(recorder_, record, inputs, limits_.bytes);
     try {
@@ -215,7 +220,8 @@ class Replay {
       values_.insert_or_assign(id, outputs[i]);
       recorder_.values().add_recomputed(id, outputs[i]);
     }
-    for (const std::uint64_t id : record.inputs) release(id);
+    for (const std::uint64_t id : record.inputs)
+      if (id != 0) release(id);
     if (bytes_ > limits_.bytes)
       refuse("too_expensive", "Recomputing ", tensor_text(recorder_, target_), " takes more than ",
              detail::readable_bytes(limits_.bytes), " of memory.");
@@ -251,6 +257,10 @@ class Replay {
 Tensors run_again(const Recorder& recorder, const RecordView& record, std::span<const Tensor> inputs,
                   const Attributes& attributes) {
   const OpDef& op = *record.head.op;
+  if (is_foreign(op)) {  // its inputs and attributes are as the other framework's call had them
+    const QuietScope quiet;
+    return op.forward({op, inputs, attributes, {}});
+  }
   if (!recorder.replays_on_cpu()) return replay_op(op, inputs, attributes, device_of(recorder, record));
   // Copied here first: the program may have forbidden implicit copies of inputs.
   Tensors here;

@@ -19,8 +19,9 @@ namespace tapedeck::trace_file {
 
 constexpr std::int32_t application_id = 0x54415045;  // "TAPE"
 /// Incremented whenever the previous release cannot read what is written. Since version 2 curves, pictures
-/// and runs have their cells' executions, and curves the kind of their steps.
-constexpr std::int32_t format_version = 2;
+/// and runs have their cells' executions, and curves the kind of their steps. Since version 3 there are ops
+/// of other frameworks, by their schemas; a file without them is written as version 2.
+constexpr std::int32_t format_version = 3, version_without_foreign_ops = 2;
 constexpr std::int32_t oldest_readable_version = 1;
 
 constexpr const char* tables[] = {

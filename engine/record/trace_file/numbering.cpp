@@ -1,5 +1,8 @@
 #include "engine/record/trace_file/numbering.h"
 
+#include <algorithm>
+
+#include "engine/ops/core/foreign.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -53,7 +56,21 @@ RecordedSpec read_spec(PageReader& page) {
   return spec;
 }
 
+/// An op of another framework is written as its schema.
+const OpDef* op_of(const std::string& text) {
+  if (text.find('(') == std::string::npos) return Registry::instance().find(text);
+  try {
+    return foreign_op(text).row;
+  } catch (const InvalidArgumentError& error) {
+    throw DamagedPage(error.what());
+  }
+}
+
 }  // namespace
+
+bool has_foreign_ops(const FileNumbers& numbers) {
+  return std::ranges::any_of(numbers.ops.keys(), [](const OpDef* op) { return is_foreign(*op); });
+}
 
 void write_numbers(const FileNumbers& numbers, const PutPage& put) {
   write_list("names", numbers.names.keys(), put,
@@ -68,7 +85,10 @@ void write_numbers(const FileNumbers& numbers, const PutPage& put) {
   });
   write_list("specs", numbers.specs.keys(), put,
              [](PageWriter& page, std::uint32_t number) { write_spec(page, spec_of(number)); });
-  write_list("ops", numbers.ops.keys(), put, [](PageWriter& page, const OpDef* op) { page.text(op->name); });
+  write_list("ops", numbers.ops.keys(), put, [](PageWriter& page, const OpDef* op) {
+    const ForeignOp* foreign = foreign_of(*op);
+    page.text(foreign ? foreign->schema : op->name);
+  });
 }
 
 void read_numbers(std::string_view section, PageReader& page, ProcessNumbers& numbers) {
@@ -87,7 +107,7 @@ void read_numbers(std::string_view section, PageReader& page, ProcessNumbers& nu
       numbers.specs.push_back(spec_number(read_spec(page)));
     } else {
       const std::string name(page.text());
-      numbers.ops.push_back(Registry::instance().find(name));
+      numbers.ops.push_back(op_of(name));
       if (!numbers.ops.back()) throw DamagedPage("this engine has no op '" + name + "'");
     }
   }

@@ -52,6 +52,8 @@ T in_process(const std::vector<T>& numbers, std::uint64_t number, const char* wh
 
 /// Pages of each list, given to `put` with the section's name and the page's number.
 using PutPage = std::function<void(const char* section, std::uint64_t number, const PageWriter& page)>;
+/// Whether an op is of another framework: then older releases cannot read the file.
+bool has_foreign_ops(const FileNumbers& numbers);
 void write_numbers(const FileNumbers& numbers, const PutPage& put);
 
 constexpr const char* number_sections[] = {"names", "scopes", "locations", "specs", "ops"};

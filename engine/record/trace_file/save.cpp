@@ -124,7 +124,7 @@ class Saving {
 
   protocol::TraceSaved run() {
     database_.run(("PRAGMA application_id=" + std::to_string(application_id)).c_str());
-    database_.run(("PRAGMA user_version=" + std::to_string(format_version)).c_str());
+    database_.run(("PRAGMA user_version=" + std::to_string(version_without_foreign_ops)).c_str());
     for (const char* table : tables) database_.run(table);
     database_.run("BEGIN");
     {
@@ -144,6 +144,8 @@ class Saving {
       save_sections();
       save_sources();
       write_numbers(numbers_, put_page_);
+      if (has_foreign_ops(numbers_))
+        database_.run(("PRAGMA user_version=" + std::to_string(format_version)).c_str());
       put_page_ = {};
     }
     save_about();

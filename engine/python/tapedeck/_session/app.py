@@ -14,7 +14,7 @@ from ipykernel.ipkernel import IPythonKernel
 from traitlets import Dict
 
 from tapedeck._engine import debug
-from tapedeck._session import as_tensorflow, attachable, completion, endpoint as session_endpoint
+from tapedeck._session import as_tensorflow, attachable, completion, endpoint as session_endpoint, torch_programs
 from tapedeck._session.cells import CellWatch
 from tapedeck._session.hidden_modules import HiddenModules
 from tapedeck._session.pipe import PrivateIOPubThread
@@ -151,5 +151,6 @@ class SessionApp(kernelapp.IPKernelApp):
             self.kernel.tapedeck = {"error": str(error)}
             return
         debug.end_with_gpu(self._crash_output.fileno())
+        torch_programs.install()
         self.kernel.tapedeck = {"debug": True}
         CellWatch(self.shell, debug, curves.take_written).attach()

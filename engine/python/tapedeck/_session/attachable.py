@@ -15,7 +15,7 @@ import sys
 import time
 
 from tapedeck._engine import debug
-from tapedeck._session import endpoint as session_endpoint, private_folder
+from tapedeck._session import endpoint as session_endpoint, private_folder, torch_programs
 
 SWITCH = "TAPEDECK_DEBUG"
 FILE = "program.json"
@@ -70,6 +70,7 @@ def start():
         from tapedeck._session.frames import session  # 14 ms, which only a program that can be attached to needs
         session.files_are_cells = True
         entry.write(*_program())
+        torch_programs.install()
     except (ImportError, OSError, RuntimeError, ValueError) as error:
         print(f"tapedeck: no window can attach to this program ({SWITCH}=1): {error}", file=sys.stderr)
         _entry = None

@@ -5,7 +5,7 @@ import sys
 
 from tapedeck import _engine
 from tapedeck._debugging import assertions as debugging
-from tapedeck._session import attachable
+from tapedeck._session import attachable, torch_programs
 
 
 def run(path, arguments):
@@ -34,6 +34,7 @@ def run_traced(trace, program):
         _engine.debug.keep_recording()  # even if a window attaches and detaches meanwhile
     else:
         _engine.debug.attach(files_are_cells=True)
+    torch_programs.install()
     process = os.getpid()
     try:
         program()

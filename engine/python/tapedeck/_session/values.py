@@ -12,6 +12,7 @@ from tapedeck import _engine
 MOST_TEXT = 200  # characters of a row's text
 MOST_EDITED = 64  # elements that can be edited as a text
 MOST_EDIT_TEXT = 2000
+MOST_COPIED = 16 << 20  # bytes of a tensor of PyTorch whose numbers are shown
 SHOWN_ITEMS = 8  # of a list inside of a text
 VALUE_SECONDS = 0.3  # that a class may take for its repr; engine/python/inspector.cpp watches it
 
@@ -96,6 +97,8 @@ def _describe(row, value):
         row["kind"] = "code"
     if is_a(value, (_engine.Tensor, _engine.Variable)):
         _describe_tensor(row, value)
+    elif is_torch_tensor(value):
+        _describe_torch_tensor(row, value)
     elif is_a(value, np.ndarray):
         _describe_array(row, value)
     else:
@@ -112,6 +115,30 @@ def _describe_tensor(row, value):
         count *= extent
     row["bytes"] = count * value.dtype.size
     _show_numbers(row, np.asarray(value))
+
+
+def is_torch_tensor(value):
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    return isinstance(kind, type) and is_a(value, kind)
+
+
+def _describe_torch_tensor(row, value):
+    """Asks for what it stores alone: no op of PyTorch runs, which would become a record."""
+    row["shape"] = [int(extent) for extent in value.shape]
+    row["dtype"] = str(value.dtype).removeprefix("torch.")
+    row["device"] = str(value.device)
+    row["tensor"] = _engine.torch.known_id(value)
+    row["bytes"] = value.nbytes if str(value.layout) == "torch.strided" else 0
+    if row["bytes"] > MOST_COPIED:
+        row["text"] = f"{value.numel():,} elements"
+        return
+    copy, problem = _engine.torch.value_of(value)
+    if problem:
+        row["problem"] = f"its values cannot be shown: {problem}"
+    else:
+        _show_numbers(row, np.asarray(copy))
+        row.pop("edit", None)  # PyTorch's tensors are not replaced from here
 
 
 def _describe_array(row, value):
@@ -196,6 +223,9 @@ def bounded_repr(value, level=3):
         return repr(value)
     if kind in _BRACKETS:
         return _repr_of_items(value, level)
+    if is_torch_tensor(value):
+        shape = "×".join(str(extent) for extent in value.shape)
+        return f"<{type_name(value)} {shape or 'scalar'} {str(value.dtype).removeprefix('torch.')}>"
     if is_a(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
         shape = "×".join(str(extent) for extent in tuple(value.shape))
         return f"<{type_name(value)} {shape or 'scalar'} {value.dtype.name}>"
@@ -244,7 +274,7 @@ class Items:
         elif is_a(value, np.ndarray) and value.dtype.kind == "O":
             self._kind = np.ndarray
             self.total = value.size
-        elif is_a(value, (_engine.Tensor, np.ndarray) + _PLAIN):
+        elif is_a(value, (_engine.Tensor, np.ndarray) + _PLAIN) or is_torch_tensor(value):
             self._kind = None
             self.total = 0
         else:

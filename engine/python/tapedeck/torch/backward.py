@@ -1,0 +1,71 @@
+"""Backward passes: a playback around each, and hooks before and after each node of its graph."""
+import functools
+
+import torch
+
+from tapedeck import _engine
+
+_MARK = "tapedeck"  # in a node's metadata: it has the hooks
+_NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
+
+
+def watch():
+    """Wraps the function that all backward passes from Python go through; does nothing a second time, or in a PyTorch without it."""
+    graph = torch.autograd.graph
+    original = getattr(graph, "_engine_run_backward", None)
+    if original is None or hasattr(original, "_tapedeck_watches"):
+        return
+
+    @functools.wraps(original)
+    def run_backward(outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named):
+        pass_on = functools.partial(original, outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named)
+        if not _engine.debug.recording():
+            return pass_on()
+        return _run(pass_on, tuple(outputs), tuple(inputs or ()), bool(keeps_graph))
+
+    run_backward._tapedeck_watches = True
+    graph._engine_run_backward = run_backward
+    if getattr(torch.autograd, "_engine_run_backward", None) is original:
+        torch.autograd._engine_run_backward = run_backward
+
+
+def _run(pass_on, outputs, inputs, keeps_graph):
+    _hook_nodes(outputs)
+    depth = _engine.torch.begin_backward(outputs, inputs, keeps_graph)
+    try:
+        results = pass_on()
+    except BaseException as error:
+        _engine.torch.end_backward(depth, (), f"{type(error).__name__}: {error}", keeps_graph)
+        raise
+    _engine.torch.end_backward(depth, tuple(results or ()), "", keeps_graph)
+    return results
+
+
+def _hook_nodes(outputs):
+    """Each node below the outputs gets its hooks once, as long as it lives."""
+    waiting = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    while waiting:
+        node = waiting.pop()
+        metadata = node.metadata
+        if _MARK in metadata:
+            continue
+        metadata[_MARK] = True
+        edges = [edge for edge, _ in node.next_functions]
+        waiting.extend(edge for edge in edges if edge is not None)
+        number = node._sequence_nr()
+        if number < _NO_NUMBER:
+            _hook(node, number, [edge is not None for edge in edges])
+
+
+def _hook(node, number, wanted):
+    began = []  # a node may run inside of itself: a backward pass of a checkpoint
+
+    def before(cotangents):
+        began.append(_engine.torch.begin_node(number, cotangents, wanted))
+
+    def after(gradients, _):
+        if began and began.pop():
+            _engine.torch.end_node(gradients)
+
+    node.register_prehook(before)
+    node.register_hook(after)

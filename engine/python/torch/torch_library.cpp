@@ -1,0 +1,83 @@
+#include "engine/python/torch/torch_library.h"
+
+namespace tapedeck::python::torch {
+namespace {
+
+Library* loaded = nullptr;
+
+PyObject* attribute_of(PyObject* owner, const char* name) {
+  return checked(PyObject_GetAttrString(owner, name)).release().ptr();
+}
+
+PyObject* attribute_or_null(PyObject* owner, const char* name) {
+  PyObject* found = PyObject_GetAttrString(owner, name);
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+void find_dtypes(Library& torch) {
+  constexpr std::pair<const char*, DType> known[] = {
+      {"bool", DType::bool_},      {"int32", DType::int32},         {"int64", DType::int64},
+      {"float32", DType::float32}, {"float64", DType::float64},     {"int8", DType::int8},
+      {"int16", DType::int16},     {"uint8", DType::uint8},         {"uint16", DType::uint16},
+      {"uint32", DType::uint32},   {"float16", DType::float16},     {"bfloat16", DType::bfloat16},
+      {"uint64", DType::uint64},   {"complex64", DType::complex64}, {"complex128", DType::complex128}};
+  for (const auto& [name, dtype] : known)
+    if (PyObject* object = attribute_or_null(torch.module, name)) torch.dtypes.emplace(object, dtype);
+}
+
+}  // namespace
+
+void load_library(PyObject* module) {
+  if (loaded) return;
+  auto torch = std::make_unique<Library>();
+  torch->module = Py_NewRef(module);
+  torch->tensor = reinterpret_cast<PyTypeObject*>(attribute_of(module, "Tensor"));
+  torch->dtype = reinterpret_cast<PyTypeObject*>(attribute_of(module, "dtype"));
+  torch->grad_enabled = attribute_of(module, "is_grad_enabled");
+  const auto operators = checked(PyObject_GetAttrString(module, "_ops"));
+  torch->overload = reinterpret_cast<PyTypeObject*>(attribute_of(operators.ptr(), "OpOverload"));
+  const auto core = checked(PyObject_GetAttrString(module, "_C"));
+  torch->storage_address = attribute_or_null(core.ptr(), "_storage_address");
+  if (!torch->storage_address) torch->storage_address = attribute_of(core.ptr(), "_storage_id");
+  torch->data_address = attribute_or_null(core.ptr(), "_data_address");
+  torch->lazy_clone = attribute_or_null(module, "_lazy_clone");
+  const auto autograd = checked(PyObject_GetAttrString(core.ptr(), "_autograd"));
+  torch->sequence_number = attribute_or_null(autograd.ptr(), "_get_sequence_nr");
+  find_dtypes(*torch);
+  const std::pair<PyObject**, const char*> names[] = {{&torch->name_version, "_version"},
+                                                      {&torch->name_shape, "shape"},
+                                                      {&torch->name_stride, "stride"},
+                                                      {&torch->name_dtype, "dtype"},
+                                                      {&torch->name_storage_offset, "storage_offset"},
+                                                      {&torch->name_untyped_storage, "untyped_storage"},
+                                                      {&torch->name_nbytes, "nbytes"},
+                                                      {&torch->name_layout, "layout"},
+                                                      {&torch->name_device, "device"},
+                                                      {&torch->name_is_cpu, "is_cpu"},
+                                                      {&torch->name_is_conj, "is_conj"},
+                                                      {&torch->name_is_neg, "is_neg"},
+                                                      {&torch->name_requires_grad, "requires_grad"},
+                                                      {&torch->name_data_ptr, "data_ptr"},
+                                                      {&torch->name_op, "_op"},
+                                                      {&torch->name_schema, "_schema"}};
+  for (const auto& [place, text] : names) *place = checked(PyUnicode_InternFromString(text)).release().ptr();
+  loaded = torch.release();
+}
+
+const Library* library() {
+  return loaded;
+}
+
+std::optional<DType> dtype_named(const Library& torch, PyObject* dtype) {
+  const auto found = torch.dtypes.find(dtype);
+  return found == torch.dtypes.end() ? std::nullopt : std::optional(found->second);
+}
+
+PyObject* dtype_object(const Library& torch, DType dtype) {
+  for (const auto& [object, known] : torch.dtypes)
+    if (known == dtype) return object;
+  return nullptr;
+}
+
+}  // namespace tapedeck::python::torch

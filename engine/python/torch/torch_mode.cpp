@@ -1,0 +1,187 @@
+#include "engine/python/torch/torch_mode.h"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/ops/core/observer.h"
+#include "engine/python/errors.h"
+#include "engine/python/source_lines.h"
+#include "engine/python/tensor/tensor_object.h"
+#include "engine/python/torch/torch_backward.h"
+#include "engine/python/torch/torch_ops.h"
+#include "engine/python/torch/torch_replay.h"
+#include "engine/python/torch/torch_results.h"
+#include "engine/python/torch/torch_tensors.h"
+#include "engine/record/values/missing_values.h"
+
+namespace tapedeck::python::torch {
+namespace {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t newest = 0;
+
+std::string exception_text() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  std::string text = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "an exception";
+  const auto said = py::reinterpret_steal<py::object>(value ? PyObject_Str(value) : nullptr);
+  const char* letters = said ? PyUnicode_AsUTF8(said.ptr()) : nullptr;
+  if (letters && *letters) text += std::string(": ") + letters;
+  if (!letters) PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  return text;
+}
+
+/// The results of a call, and what it wrote into, as the engine's tensors.
+class Results {
+ public:
+  Results(const Row& row, const Call& call) : row_(row), call_(call) {}
+
+  void take(PyObject* returned) {
+    for (PyObject* tensor : call_.written) after_write(tensor);
+    for_each_result(*row_.op, returned,
+                    [&](PyObject* value, const ForeignValue& result) { add(value, result.alias.empty()); });
+    for (PyObject* tensor : call_.written)
+      if (std::find(seen_.begin(), seen_.end(), tensor) == seen_.end()) add(tensor, false);
+  }
+
+  Tensors outputs;
+
+ private:
+  void add(PyObject* value, bool own) {
+    seen_.push_back(value);
+    std::string problem;
+    outputs.push_back(value ? made_tensor(value, own, &problem) : Tensor());
+    if (!problem.empty()) note_missing_value(outputs.back().id(), problem);
+  }
+
+  const Row& row_;
+  const Call& call_;
+  std::vector<PyObject*> seen_;
+};
+
+/// What no other run would give again is held as a leaf.
+void hold_as_leaves(Observer& observer, std::span<const Tensor> outputs) {
+  for (const Tensor& output : outputs)
+    if (output && output.storage()) observer.leaf(output, {});
+}
+
+bool gradients_are_on() {
+  const auto on = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(library()->grad_enabled));
+  if (!on) PyErr_Clear();
+  return on && on.ptr() == Py_True;
+}
+
+PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* kwargs) {
+  Call call = read_call(row, args, kwargs);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (!call.problems[i].empty()) note_missing_value(call.inputs[i].id(), call.problems[i]);
+  Event event;
+  event.op = row.op->row;
+  event.name = row.op->row->name;
+  event.inputs = call.inputs;
+  event.attributes = &call.attributes;
+  const bool taped = call.needs_gradient && gradients_are_on();
+  if (taped) event.tape = graph_tape();
+  const std::uint64_t record = observer.begin(event);
+  newest = record;
+  if (call.needs_gradient) note_forward(row, call, record);
+  const bool tries = row.repeats == Repeats::unknown;
+  if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
+  for (PyObject* tensor : call.written) before_write(tensor);
+  PyObject* returned = PyObject_Call(row.callable, args, kwargs);
+  if (!returned) {
+    const std::string text = exception_text();
+    const py::error_scope raised;
+    observer.end(record, {}, text.c_str());
+    return nullptr;
+  }
+  auto result = py::reinterpret_steal<py::object>(returned);
+  Results results(row, call);
+  results.take(returned);
+  if (tries) try_repetition(row, call, results.outputs);
+  if (row.repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
+  observer.end(record, results.outputs, nullptr);
+  return result.release().ptr();
+}
+
+/// __torch_dispatch__(self, func, types, args=(), kwargs=None).
+PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count < 2 || count > 4 || (count > 2 && !PyTuple_Check(arguments[2]))) {
+    PyErr_SetString(PyExc_TypeError, "__torch_dispatch__ takes (func, types, args=(), kwargs=None)");
+    return nullptr;
+  }
+  PyObject* overload = arguments[0];
+  const auto none = count > 2 ? py::object() : py::object(py::tuple());
+  PyObject* args = count > 2 ? arguments[2] : none.ptr();
+  PyObject* kwargs = count > 3 && arguments[3] != Py_None ? arguments[3] : nullptr;
+  Observer* observer = current_observer();
+  return guarded([&]() -> PyObject* {
+    Row* row = row_of(overload);
+    if (!row) return PyObject_Call(overload, args, kwargs);
+    if (!observer) return PyObject_Call(row->callable, args, kwargs);
+    return run_recorded(*observer, *row, args, kwargs);
+  });
+}
+
+PyMethodDef mode_methods[] = {
+    {"__torch_dispatch__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&dispatch)),
+     METH_FASTCALL, "Runs one op of PyTorch, and makes its record."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyTypeObject* mode_type() {
+  static PyTypeObject* type = [] {
+    static PyTypeObject made = blank_type();
+    made.tp_name = "tapedeck._engine.torch.Dispatch";
+    made.tp_basicsize = sizeof(PyObject);
+    made.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+    made.tp_doc = "What a TorchDispatchMode needs to make records: a base class of one.";
+    made.tp_methods = mode_methods;
+    made.tp_new = PyType_GenericNew;
+    checked(PyType_Ready(&made));
+    return &made;
+  }();
+  return type;
+}
+
+}  // namespace
+
+std::uint64_t newest_record() {
+  return newest;
+}
+
+void bind_torch(py::module_& module) {
+  py::module_ torch = module.def_submodule("torch", "PyTorch's ops as records.");
+  torch.attr("Dispatch") = py::handle(reinterpret_cast<PyObject*>(mode_type()));
+  torch.def(
+      "load",
+      [](const py::handle library, const std::string& folder) {
+        load_library(library.ptr());
+        install_replay();
+        skip_lines_of(folder);
+      },
+      py::arg("torch"), py::arg("folder"),
+      "Prepares for the module `torch`; lines of files in `folder` are not the user's.");
+  torch.def(
+      "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
+      "Something beside PyTorch has the address of the tensor's memory from now on.");
+  torch.def(
+      "known_id", [](const py::handle tensor) { return library() ? known_id(tensor.ptr()) : 0; },
+      py::arg("tensor"), "The id of the value that a tensor has now in records; 0: no record has it.");
+  torch.def(
+      "value_of",
+      [](const py::handle tensor) -> py::tuple {
+        if (!library()) return py::make_tuple(py::none(), "PyTorch's ops are not recorded");
+        try {
+          return py::make_tuple(checked(wrap(copy_of(tensor.ptr()))), "");
+        } catch (const Error& error) {
+          return py::make_tuple(py::none(), error.what());
+        }
+      },
+      py::arg("tensor"), "(a copy as the engine's tensor, \"\"), or (None, why there is none).");
+  torch.def("newest_record", &newest_record,
+            "The number of this thread's newest record of PyTorch; 0: none.");
+  bind_backward(torch);
+}
+
+}  // namespace tapedeck::python::torch

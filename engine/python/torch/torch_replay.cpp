@@ -1,0 +1,234 @@
+#include "engine/python/torch/torch_replay.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/python/torch/torch_results.h"
+#include "engine/python/torch/torch_tensors.h"
+
+namespace tapedeck::python::torch {
+namespace {
+
+/// Beyond that a kind of op is tried at a later call.
+constexpr std::size_t most_tried_bytes = 16 << 20;
+
+py::object torch_attribute(const char* name) {
+  return checked(PyObject_GetAttrString(library()->module, name)).cast<py::object>();
+}
+
+py::tuple tuple_of(const Dims& dims) {
+  py::tuple tuple(static_cast<std::size_t>(dims.rank()));
+  for (int axis = 0; axis < dims.rank(); ++axis) tuple[static_cast<std::size_t>(axis)] = dims[axis];
+  return tuple;
+}
+
+/// A torch.Tensor with a copy of the values, in the same layout: sums of another layout may round otherwise.
+py::object torch_tensor(const Tensor& tensor) {
+  PyObject* dtype = dtype_object(*library(), tensor.dtype());
+  if (!dtype) fail<UnimplementedError>("PyTorch has no dtype ", dtype_name(tensor.dtype()));
+  if (!tensor.storage()) fail<UnimplementedError>("an input has no value");
+  std::int64_t low = 0, high = 0;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    (tensor.strides()[axis] < 0 ? low : high) += tensor.strides()[axis] * (tensor.dim(axis) - 1);
+  const std::int64_t items = tensor.count() == 0 ? 0 : high - low + 1;
+  const auto size = static_cast<std::int64_t>(item_size(tensor.dtype()));
+  py::dict how;
+  how["dtype"] = py::handle(dtype);
+  how["device"] = "cpu";
+  const py::object flat = torch_attribute("empty")(py::make_tuple(items), **how);
+  if (items > 0) {
+    const auto address = py::cast<std::uintptr_t>(flat.attr("data_ptr")());
+    std::memcpy(reinterpret_cast<void*>(address), tensor.raw() + low * size,
+                static_cast<std::size_t>(items * size));
+  }
+  return torch_attribute("as_strided")(flat, tuple_of(tensor.shape()), tuple_of(tensor.strides()), -low);
+}
+
+py::object number_of(const Tensor& tensor) {
+  if (tensor.dtype() == DType::bool_) return py::bool_(*tensor.data<bool>());
+  if (tensor.dtype() == DType::int64) return py::int_(*tensor.data<std::int64_t>());
+  return py::float_(tensor.item());
+}
+
+std::string after_dot(const std::string& text) {
+  const std::size_t dot = text.rfind('.');
+  return dot == std::string::npos ? text : text.substr(dot + 1);
+}
+
+/// What was only kept as a text.
+py::object from_text(const ForeignValue& argument, const std::string& text) {
+  const std::string type = argument.type.substr(0, argument.type.find_first_of("?["));
+  if (type == "str") return py::str(text);
+  if (type == "Device") return torch_attribute("device")(text);
+  if (type == "ScalarType" || type == "Layout" || type == "MemoryFormat")
+    return torch_attribute(after_dot(text).c_str());
+  if (type == "float" || type == "bool" || type == "int" || type == "SymInt" || type == "Scalar" ||
+      type == "number" || type == "complex")
+    return py::module_::import("ast").attr("literal_eval")(text);
+  fail<UnimplementedError>("the argument ", argument.name, " of type ", argument.type, " was not kept");
+}
+
+py::object attribute_value(const ForeignValue& argument, const Attribute& attribute) {
+  struct Reader {
+    const ForeignValue& argument;
+    py::object operator()(std::monostate) const { return py::none(); }
+    py::object operator()(bool value) const { return py::bool_(value); }
+    py::object operator()(std::int64_t value) const { return py::int_(value); }
+    py::object operator()(double value) const { return py::float_(value); }
+    py::object operator()(const std::string& value) const { return from_text(argument, value); }
+    py::object operator()(DType value) const {
+      PyObject* dtype = dtype_object(*library(), value);
+      if (!dtype) fail<UnimplementedError>("PyTorch has no dtype ", dtype_name(value));
+      return py::reinterpret_borrow<py::object>(dtype);
+    }
+    py::object operator()(const std::vector<std::int64_t>& values) const { return py::cast(values); }
+  };
+  return std::visit(Reader{argument}, attribute);
+}
+
+/// The arguments of a call, from a record's inputs and attributes.
+class Arguments {
+ public:
+  Arguments(const ForeignOp& op, std::span<const Tensor> inputs, const Attributes& attributes)
+      : op_(op), inputs_(inputs), attributes_(attributes) {
+    hidden_ = hidden_place(op);
+    if (attributes.size() > hidden_) numbers_ = std::get<std::int64_t>(attributes[hidden_]);
+    ++hidden_;
+    std::vector<py::object> values;
+    std::size_t positional = 0;
+    for (std::size_t i = 0; i < op.arguments.size(); ++i) {
+      values.push_back(value(op.arguments[i], i));
+      const bool given = op.arguments[i].is_tensor || !is_default(op.arguments[i]);
+      if (given && !op.arguments[i].by_name) positional = i + 1;
+      if (given && op.arguments[i].by_name) by_name[op.arguments[i].name.c_str()] = values.back();
+    }
+    for (std::size_t i = 0; i < positional; ++i) by_place.append(values[i]);
+  }
+
+  py::list by_place;
+  py::dict by_name;
+  std::vector<py::object> written;
+
+ private:
+  bool is_default(const ForeignValue& argument) const {
+    return argument.has_default &&
+           attributes_[argument.place] == op_.row->attributes[argument.place].fallback;
+  }
+
+  py::object value(const ForeignValue& argument, std::size_t place) {
+    if (!argument.is_tensor) {
+      // A default is never passed on where its text alone is known.
+      if (is_default(argument) && std::holds_alternative<std::string>(attributes_[argument.place]))
+        return py::none();
+      return attribute_value(argument, attributes_[argument.place]);
+    }
+    if (!argument.is_list) return one(argument, place);
+    const std::int64_t length =
+        attributes_.size() > hidden_ ? std::get<std::int64_t>(attributes_[hidden_++]) : std::int64_t{-1};
+    if (length < 0) return py::none();
+    py::list list;
+    for (std::int64_t i = 0; i < length; ++i) list.append(one(argument, place));
+    return list;
+  }
+
+  py::object one(const ForeignValue& argument, std::size_t place) {
+    if (next_ >= inputs_.size()) fail<UnimplementedError>("the record lacks the argument ", argument.name);
+    const Tensor& input = inputs_[next_++];
+    if (!input) return py::none();
+    if (place < 62 && (numbers_ >> place & 1) != 0) return number_of(input);
+    py::object tensor = torch_tensor(input);
+    if (argument.written) written.push_back(tensor);
+    return tensor;
+  }
+
+  const ForeignOp& op_;
+  std::span<const Tensor> inputs_;
+  const Attributes& attributes_;
+  std::size_t hidden_ = 0, next_ = 0;
+  std::int64_t numbers_ = 0;
+};
+
+/// Gradients are off on this thread while it lives.
+class NoGradient {
+ public:
+  NoGradient() : set_(py::module_::import("torch._C").attr("_set_grad_enabled")) {
+    before_ = torch_attribute("is_grad_enabled")();
+    set_(false);
+  }
+  ~NoGradient() {
+    const py::error_scope raised;
+    if (!PyObject_CallOneArg(set_.ptr(), before_.ptr())) PyErr_Clear();
+  }
+  NoGradient(const NoGradient&) = delete;
+
+ private:
+  py::object set_, before_;
+};
+
+bool is_same(const Tensor& left, const Tensor& right) {
+  if (bool(left) != bool(right)) return false;
+  if (!left) return true;
+  if (left.dtype() != right.dtype() || left.shape() != right.shape() || !left.storage() || !right.storage())
+    return false;
+  const Tensor a = left.make_contiguous(), b = right.make_contiguous();
+  return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
+  const py::gil_scoped_acquire locked;
+  const Row* row = row_of(op);
+  if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
+  if (row->repeats == Repeats::no)
+    fail<UnimplementedError>(op.row->name,
+                             ": is not reproducible, so its value can only be seen where it was kept");
+  try {
+    return run_row(*row, context.inputs, context.attributes);
+  } catch (py::error_already_set& error) {
+    fail<FailedPreconditionError>(error.what());
+  } catch (const ForeignException&) {
+    py::error_already_set error;
+    fail<FailedPreconditionError>(error.what());
+  }
+}
+
+}  // namespace
+
+Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes& attributes) {
+  const NoGradient no_gradient;
+  const Arguments arguments(*row.op, inputs, attributes);
+  const py::tuple by_place(arguments.by_place);
+  const py::object result = checked(PyObject_Call(row.callable, by_place.ptr(), arguments.by_name.ptr()));
+  Tensors outputs;
+  std::vector<PyObject*> seen;
+  for_each_result(*row.op, result.ptr(), [&](PyObject* value, const ForeignValue&) {
+    outputs.push_back(value ? copy_of(value) : Tensor());
+    seen.push_back(value);
+  });
+  for (const py::object& tensor : arguments.written)
+    if (std::find(seen.begin(), seen.end(), tensor.ptr()) == seen.end())
+      outputs.push_back(copy_of(tensor.ptr()));
+  return outputs;
+}
+
+void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs) {
+  std::size_t bytes = 0;
+  for (const Tensor& input : call.inputs) bytes += input ? input.bytes() : 0;
+  for (const Tensor& output : outputs) bytes += output ? output.bytes() : 0;
+  if (bytes > most_tried_bytes) return;
+  const py::error_scope raised_before;
+  try {
+    const Tensors again = run_row(row, call.inputs, call.attributes);
+    bool same = again.size() == outputs.size();
+    for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
+    row.repeats = same ? Repeats::yes : Repeats::no;
+  } catch (const std::exception&) {
+    PyErr_Clear();
+    row.repeats = Repeats::no;
+  }
+}
+
+void install_replay() {
+  set_foreign_forward(&run_on_any_thread);
+}
+
+}  // namespace tapedeck::python::torch

@@ -1,0 +1,222 @@
+"""Records of PyTorch's ops, in the interpreter that TAPEDECK_TORCH names: each test is a program of its own, which looks at its records."""
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import unittest
+
+TORCH = os.environ.get("TAPEDECK_TORCH", "")
+
+# Runs programs from standard input, [name, program] each a line of JSON, in forks of one process: an import of PyTorch takes longer
+# than any of them.
+RUNNER = """
+import io, json, os, sys, threading, traceback
+import torch
+from tapedeck import _engine
+from tapedeck._session import torch_programs
+debug = _engine.debug
+
+def records(**wanted):
+    found = json.loads(debug.records_json())
+    return [one for one in found if all(one.get(name) == value for name, value in wanted.items())]
+
+def preview(tensor):
+    return tensor["preview"].strip("[]")
+
+for line in sys.stdin:
+    name, program = json.loads(line)
+    sys.stdout.flush()
+    process = os.fork()
+    if process == 0:
+        torch.set_num_threads(1)
+        problem = ""
+        try:
+            debug.attach(files_are_cells=True)
+            torch_programs.install()
+            exec(compile(program, name, "exec"), globals())
+        except BaseException:
+            problem = traceback.format_exc()
+        print(json.dumps([name, problem]), flush=True)
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    if status != 0:
+        print(json.dumps([name, f"the process ended with status {status}"]), flush=True)
+"""
+
+IMPORT = """
+import sys
+from tapedeck import _engine
+from tapedeck._session import torch_programs
+assert "torch" not in sys.modules, "torch was imported before the program did"
+_engine.debug.attach(files_are_cells=True)
+torch_programs.install()
+import torch
+torch.ones(2)
+assert '"aten.ones"' in _engine.debug.records_json()
+"""
+
+
+VARIABLES = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+if os.environ.get("TAPEDECK_TORCH_MODULE"):
+    VARIABLES["PYTHONPATH"] = os.environ["TAPEDECK_TORCH_MODULE"]
+
+
+@unittest.skipUnless(TORCH, "TAPEDECK_TORCH names no interpreter that has PyTorch")
+class Records(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
+        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env={**environment, **VARIABLES})
+        cls.addClassCleanup(cls.end)
+
+    @classmethod
+    def end(cls):
+        cls.runner.stdin.close()
+        cls.runner.stdout.close()
+        cls.runner.wait(timeout=60)
+
+    def check(self, program):
+        self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program)]) + "\n")
+        self.runner.stdin.flush()
+        _, problem = json.loads(self.runner.stdout.readline())
+        self.assertEqual(problem, "")
+
+    def test_an_import_of_torch_attaches_and_nothing_imports_it_before(self):
+        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
+        done = subprocess.run([TORCH, "-c", IMPORT], capture_output=True, text=True, timeout=120, check=False,
+                              env={**environment, **VARIABLES})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_each_write_makes_a_tensor_and_leaves_earlier_values(self):
+        self.check("""
+            x = torch.tensor([1.0, 2.0])
+            view = x[0]
+            y = x * 10
+            x.add_(1)
+            view.mul_(7)
+            z = x * 100
+            multiplied = records(op="aten.mul.Tensor")
+            assert preview(multiplied[0]["inputs"][0]) == "1. 2.", multiplied[0]
+            assert preview(multiplied[0]["outputs"][0]) == "10. 20.", multiplied[0]
+            added, = records(op="aten.add_.Tensor")
+            assert preview(added["inputs"][0]) == "1. 2." and preview(added["outputs"][0]) == "2. 3.", added
+            assert added["inputs"][0]["id"] != added["outputs"][0]["id"]
+            assert added["outputs"][0]["producer"] == added["number"]
+            assert preview(multiplied[1]["inputs"][0]) == "14. 3.", multiplied[1]
+            assert multiplied[0]["inputs"][0]["id"] == added["inputs"][0]["id"]
+            assert multiplied[1]["inputs"][0]["id"] > added["outputs"][0]["id"]
+        """)
+
+    def test_memory_that_others_write_to_is_looked_at_again(self):
+        self.check("""
+            import numpy as np
+            array = np.array([1.0, 2.0])
+            x = torch.from_numpy(array)
+            x + 0
+            array[0] = 5
+            x + 0
+            y = torch.full([5000], 2.0)
+            seen = y.numpy()
+            y.mul_(3)
+            assert seen[0] == 6, "a write moved the memory from under NumPy"
+            first, second = records(op="aten.add.Tensor")
+            assert preview(first["inputs"][0]) == "1. 2." and preview(second["inputs"][0]) == "5. 2.", (first, second)
+        """)
+
+    def test_exceptions_of_pytorch_pass_and_the_record_has_failed(self):
+        self.check("""
+            try:
+                torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+            except RuntimeError as error:
+                message = str(error)
+            failed, = records(op="aten.mm")
+            assert failed["state"] == "failed" and message in failed["error"], failed
+            assert "tapedeck" not in message
+        """)
+
+    def test_a_backward_pass_is_a_playback_with_a_vjp_for_each_node(self):
+        self.check("""
+            x = torch.tensor([1.0, -2.0], requires_grad=True)
+            y = (x * 3).relu()
+            loss = y.sum()
+            loss.backward()
+            playback, = records(kind="playback")
+            vjps = records(kind="vjp")
+            assert [one["op"] for one in vjps] == ["aten.sum", "aten.relu", "aten.mul.Tensor"], vjps
+            assert all(one["parent"] == playback["number"] and one["tape"] == playback["tape"] for one in vjps)
+            by_number = {one["number"]: one for one in records()}
+            for one in vjps:
+                forward = by_number[one["forward"]]
+                assert forward["op"] == one["op"] and forward["tape"] == one["tape"], (forward, one)
+                assert len(one["outputs"]) == len(forward["inputs"])
+            gradient = vjps[-1]["outputs"][0]
+            assert preview(gradient) == "3. 0." and x.grad.tolist() == [3, 0], gradient
+        """)
+
+    def test_an_exception_in_a_backward_pass_ends_its_records(self):
+        self.check("""
+            class Fails(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x): return x * 2
+                @staticmethod
+                def backward(ctx, gradient): raise ValueError("on purpose")
+            x = torch.ones(2, requires_grad=True)
+            loss = Fails.apply(x).sum()
+            try:
+                loss.backward()
+            except ValueError as error:
+                assert str(error) == "on purpose"
+            else:
+                assert False, "the exception was lost"
+            assert not records(state="running"), records(state="running")
+            playback, = records(kind="playback")
+            assert "on purpose" in playback["error"], playback
+            torch.ones(2) + 1
+            assert records()[-1]["depth"] == 0
+        """)
+
+    def test_modules_are_scopes(self):
+        self.check("""
+            class Block(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.inner = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+                def forward(self, x): return self.inner(x) + 1
+            block = Block()
+            block(torch.ones(1, 2)).sum().backward()
+            relu, = records(op="aten.relu", kind="op")
+            assert relu["scope"] == "inner/1", relu
+            assert records(op="aten.relu", kind="vjp")[0]["scope"] == "inner/1"
+            assert records(op="aten.sum", kind="op")[0]["scope"] == ""
+        """)
+
+    def test_threads_that_the_program_starts_are_recorded(self):
+        self.check("""
+            torch.ones(1)  # on the first thread
+            class Own(threading.Thread):
+                def run(self): torch.ones(3).cos()
+            for thread in (threading.Thread(target=lambda: torch.ones(3).sin()), Own()):
+                thread.start()
+                thread.join()
+            sin, = records(op="aten.sin")
+            cos, = records(op="aten.cos")
+            assert len({sin["thread"], cos["thread"], 0}) == 3
+        """)
+
+    def test_what_has_no_value_says_why(self):
+        self.check("""
+            torch.ones(3, device="meta") + 1
+            torch.ones(3).to_sparse()
+            half = torch.ones(2, dtype=torch.bfloat16) * 2
+            added = records(op="aten.add.Tensor")[0]
+            assert added["outputs"][0]["shape"] == [3] and not added["outputs"][0].get("preview"), added
+            doubled = records(op="aten.mul.Tensor")[0]["outputs"][0]
+            assert doubled["dtype"] == "bfloat16" and preview(doubled) == "2. 2.", doubled
+        """)
+
+
+if __name__ == "__main__":
+    passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
+    sys.exit(1 if not passed else 0 if TORCH else 77)
