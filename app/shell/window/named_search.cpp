@@ -16,11 +16,11 @@ namespace {
 constexpr RecordNumber most_records_of_line = 2000;
 constexpr std::size_t most_assigning_lines = 64;
 
-using Lines = std::set<std::pair<int, int>>;
+using FoundLines = std::set<std::pair<int, int>>;
 
 /// Those whose ops may have made a value of the name.
-Lines searchableLines(const QString& name, const QStringList& codes, const PythonContext& context) {
-  Lines lines;
+FoundLines searchableLines(const QString& name, const QStringList& codes, const PythonContext& context) {
+  FoundLines lines;
   for (const QString& code : codes)
     for (const PythonAssignment& assignment : assignmentsTo(name, code, context))
       if (assignment.value != PythonAssignment::Value::other)
@@ -66,7 +66,7 @@ NamedSearch::Started NamedSearch::start(const QString& name, const protocol::Fin
   cancel();
   const QStringList codes = cells_->codes();
   context_ = contextOf(codes);
-  const Lines lines = searchableLines(name, codes, context_);
+  const FoundLines lines = searchableLines(name, codes, context_);
   if (lines.empty() || lines.size() > most_assigning_lines) return Started::nothing_to_search;
   name_ = name;
   request_ = search;
