@@ -37,9 +37,8 @@ class GradientGraphs {
   ///     the tensors inside;
   ///   - a loop whose variables begin as the same tensor, or as one that the body reads, too; a branch, or a
   ///     loop of no iteration, that passes on what is read behind it, too: these add to one sum in turns;
-  ///   - in a branch or a loop, a VJP of several cotangents of which a run may find some, one that draws
-  ///   again
-  ///     what the forward run drew, and a variable that the function reads and assigns to;
+  ///   - in a branch or a loop, a VJP that draws again what the forward run drew, and a variable that the
+  ///     function reads and assigns to;
   ///   - a tape or a call of the host that may take part in gradients, also by a watched tensor inside of it;
   ///   - shapes that only a run knows, where those of the arguments do not decide them (specializations.h);
   ///   - one tensor at several places of the arguments or variables, to whose gradient they add in turns;

@@ -148,6 +148,9 @@ constexpr const char* set_shape_name = "set_shape";
 /// The name of an addition of gradients of which one or both may be absent.
 constexpr const char* sum_name = "sum";
 
+/// The name of an identity of a cotangent that may be absent: zeros where it is, and another input is not.
+constexpr const char* filled_name = "filled";
+
 /// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and
 /// assignments, reads and random ops are in the program's order.
 struct Graph {
@@ -157,7 +160,7 @@ struct Graph {
   std::size_t arguments = 0;     ///< parameters that the caller passes
   std::vector<Tensor> captured;  ///< what the others are: symbolic tensors of the function around this one
   /// Values may be absent in a run, as gradients are where no cotangent arrives: then the tensors are
-  /// undefined, ops that read them give undefined ones, and a sum (sum_name) is its other summand.
+  /// undefined, ops that read them give undefined ones, but for sums (sum_name) and filled_name.
   bool has_gaps = false;
   std::vector<bool> may_lack;  ///< of each result whether it may be absent; empty: none
   /// Constants with ids up to this one existed before the function, the side of a branch or the body of a

@@ -249,7 +249,20 @@ Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
 
 /// What the node gives where gradients that it reads are absent; nothing where all are there, or where it
 /// chooses among them.
+/// What a node has that is called filled_name.
+Tensor filled_cotangent(const Node& node, std::span<const Tensor> inputs) {
+  if (auto* tracer = dynamic_cast<GraphTracer*>(current_tracer())) {
+    Tensors all(inputs.begin(), inputs.end());
+    if (!all[0]) all[0] = tracer->absent({node.results[0].dtype, node.results[0].shape});
+    return tracer->filled(all)[0];
+  }
+  if (inputs[0] || std::ranges::none_of(inputs, [](const Tensor& input) { return bool(input); }))
+    return inputs[0];
+  return ops::zeros(node.results[0].shape, node.results[0].dtype);
+}
+
 std::optional<Tensors> results_of_gaps(const Node& node, std::span<const Tensor> inputs) {
+  if (node.name == filled_name) return Tensors(1, filled_cotangent(node, inputs));
   const bool reads_all =
       node.kind != NodeKind::branch && node.kind != NodeKind::loop && node.kind != NodeKind::unwind;
   if (!reads_all || std::ranges::all_of(inputs, [](const Tensor& input) { return bool(input); }))

@@ -195,6 +195,31 @@ void GraphTracer::adds_gradients(const Tensor& sum, const Tensor& one, const Ten
   if (!(lacks_one && lacks_other)) lacking_.erase(sum.id());
 }
 
+Tensors GraphTracer::filled(std::span<const Tensor> cotangents) {
+  static const OpDef* const identity = Registry::instance().find("identity");
+  Tensors filled(cotangents.begin(), cotangents.end()), there;
+  for (const Tensor& cotangent : cotangents)
+    if (cotangent) there.push_back(cotangent);
+  const auto lacking = std::ranges::count_if(there, [&](const Tensor& each) { return may_lack(each); });
+  if (there.size() < 2 || lacking == 0) return filled;
+  const bool all_may_lack = lacking == std::ssize(there);
+  for (Tensor& cotangent : filled) {
+    if (!cotangent || !may_lack(cotangent)) continue;
+    Node node;
+    node.kind = NodeKind::op;
+    node.op = identity;
+    node.name = filled_name;
+    const ValueSpec spec = graph::spec_of(cotangent);
+    set_results(node, {&spec, 1});
+    Tensors inputs{cotangent};
+    for (const Tensor& other : there)
+      if (!other.same_body(cotangent)) inputs.push_back(other);
+    cotangent = results_of(add(std::move(node), inputs))[0];
+    if (all_may_lack) lacks(cotangent);
+  }
+  return filled;
+}
+
 /// The node that drew what this call draws again; -1 where it draws for the first time.
 std::int32_t GraphTracer::draw_of(const OpContext& context) {
   const std::int64_t draw = *traced_draw(context);

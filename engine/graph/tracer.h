@@ -74,8 +74,11 @@ class GraphTracer final : public TapeTracer {
   void playback_begins(std::span<const Tensor> targets) override;
   void vjp_begins(const TracedVjp& vjp) override;
   void part_ends(std::span<const Tensor> results) override;
-  bool may_lack(const Tensor& tensor) const override;
+  Tensors filled(std::span<const Tensor> cotangents) override;
   void adds_gradients(const Tensor& sum, const Tensor& one, const Tensor& other) override;
+
+  /// Whether a run may find no value for the tensor, which is a gradient: nothing arrives at it.
+  bool may_lack(const Tensor& tensor) const;
 
   // ---- for those who want to read a symbolic tensor (known_value.cpp)
   /// Its value, where that follows from constants and shapes alone, and is small.

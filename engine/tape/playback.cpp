@@ -27,17 +27,6 @@ Tensor sum_of(Tensor a, Tensor b) {
   return sum;
 }
 
-/// A run may find some of an op's cotangents and not the others, and its VJP is traced once: an error, unless
-/// all are there or there is one alone.
-void check_cotangents(std::string_view name, std::span<const Tensor> cotangents) {
-  const TapeTracer* const tracer = current_tape_tracer();
-  if (!tracer || cotangents.size() < 2) return;
-  const auto is_there = [](const Tensor& cotangent) { return bool(cotangent); };
-  const auto may_lack = [&](const Tensor& cotangent) { return cotangent && tracer->may_lack(cotangent); };
-  if (std::ranges::count_if(cotangents, is_there) > 1 && std::ranges::any_of(cotangents, may_lack))
-    fail<UnimplementedError>("VJP of ", name, ": which of the cotangents there are is known when it runs");
-}
-
 /// One gradient with the rows of all parts, concatenated.
 Tape::RowGradient joined(const std::vector<Tape::RowGradient>& parts) {
   if (parts.size() == 1) return parts[0];
@@ -330,10 +319,14 @@ Event Playback::vjp_event(const Node& node, std::span<const Tensor> cotangents,
 }
 
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
+  Tensors filled;
+  if (TapeTracer* const tracer = current_tape_tracer(); tracer && cotangents.size() > 1) {
+    filled = tracer->filled(cotangents);
+    cotangents = filled;
+  }
   const Event event = vjp_event(node, cotangents, wanted);
   TracedPlayback traced(TracedVjp{event.name, node.custom ? nullptr : node.op, node.attributes, node.outputs,
                                   cotangents, wanted});
-  check_cotangents(event.name, cotangents);
   return traced.gives(observed(current_observer(), event, [&](std::uint64_t record) {
     last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());

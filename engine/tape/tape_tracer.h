@@ -49,8 +49,9 @@ class TapeTracer : public Tracer {
   virtual void vjp_begins(const TracedVjp& vjp) = 0;
   /// `results`: gradients, undefined ones included; empty where it failed.
   virtual void part_ends(std::span<const Tensor> results) = 0;
-  /// Whether a run may find no value for the tensor, which is a gradient: nothing arrives at it.
-  virtual bool may_lack(const Tensor& tensor) const = 0;
+  /// The cotangents of one op, whose VJP is traced once: where a run may find some of them and not the
+  /// others, these are zeros.
+  virtual Tensors filled(std::span<const Tensor> cotangents) = 0;
   /// `sum` adds two gradients; where a run finds one of them alone, that is the sum.
   virtual void adds_gradients(const Tensor& sum, const Tensor& one, const Tensor& other) = 0;
 };
