@@ -202,12 +202,13 @@ bool has_differentiable_calls(const Node& node) {
 }
 
 bool carries_array(const Tensor& tensor) {
-  if (tensor.is_symbolic() || !tensor.on_cpu() || tensor.rank() != 0 || tensor.offset() != 0) return false;
-  const Storage& storage = *tensor.storage().get();
-  if (!storage.kept() || storage.size() != sizeof(CarrierMemory)) return false;
+  if (!tensor || tensor.is_symbolic() || !tensor.on_cpu() || tensor.rank() != 0 || tensor.offset() != 0)
+    return false;
+  const Storage* storage = tensor.storage().get();
+  if (!storage || !storage->kept() || storage->size() != sizeof(CarrierMemory)) return false;
   CarrierMemory memory;
-  std::memcpy(&memory, storage.data(), sizeof memory);
-  return memory.mark == carrier_mark && memory.array == storage.kept();
+  std::memcpy(&memory, storage->data(), sizeof memory);
+  return memory.mark == carrier_mark && memory.array == storage->kept();
 }
 
 const TensorArray& array_carried_by(const Tensor& carrier) {
