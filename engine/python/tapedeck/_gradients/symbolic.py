@@ -34,7 +34,8 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     count as constants. An x that no y depends on gets None, or zeros with unconnected_gradients="zero". The other arguments change
     nothing.
     Errors: RuntimeError where ops run at once, as in TensorFlow; ValueError for grad_ys of another number than ys; UnimplementedError
-    where a loop or branch between them assigns, prints or draws, which would happen twice: tf.GradientTape records it.
+    where a loop or branch between them assigns, prints or draws, which would happen twice: tf.GradientTape records it; and inside of a
+    loop's body or a branch, where what was computed outside of it leads from xs to ys.
     """
     if not _engine.is_tracing():
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
