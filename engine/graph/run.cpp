@@ -437,7 +437,7 @@ std::optional<Tensors> Executable::run_specialized(std::span<const Tensor> argum
   const bool is_recorded = thread.recording != 0 && thread.quiet == 0;
   if (!plays_tapes_ && !is_recorded) return std::nullopt;
   check(arguments);
-  const std::shared_ptr<const Executable> known = specializations_->of(arguments);
+  const std::shared_ptr<const Executable> known = specializations_->of(arguments, is_recorded);
   if (!known) return std::nullopt;
   return (*known)(arguments);
 }

@@ -471,6 +471,17 @@ class TestGraphControlGradient : public QObject {
     }
   }
 
+  void equal_nodes_of_a_graph_of_known_extents_give_gradients_one_by_one() {
+    const Function f = [](Inputs x) {
+      return Tensors{ops::reduce_sum(ops::tanh(x[0] * x[1]) * x[0] + ops::exp(x[0] * x[1]) * x[1])};
+    };
+    const std::vector<graph::ValueSpec> specs(2, {DType::float32, {2, 3}, {1, false}});
+    const Executable executable(graph::trace_open("f", specs, f));
+    const Function as_graph = [&](Inputs inputs) { return executable(inputs); };
+    const Tensors x{varied({40, 3}, 1), varied({40, 3}, 2)};
+    QVERIFY(equal_bits(gradients_of(as_graph, x), gradients_of(f, x)));
+  }
+
   void shapes_that_are_always_others_are_not_traced_again_and_again() {
     const Function f = [](Inputs x) { return Tensors{ops::reduce_sum(ops::exp(x[0]) * x[0])}; };
     const std::vector<graph::ValueSpec> specs(1, {DType::float32, {2}, {1, false}});
