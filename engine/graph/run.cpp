@@ -228,6 +228,8 @@ Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
   std::optional<WholeScope> scope;
   if (is_array_call(node)) scope.emplace(node.scope);
+  std::optional<DeviceScope> device;  // of the ops that the function calls
+  if (node.device) device.emplace(node.device);
   if (current_tracer()) {
     const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer());
     const bool owns = node.host->owning && !(tracer && tracer->shares_owner());
