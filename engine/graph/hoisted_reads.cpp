@@ -20,6 +20,27 @@ void add_reads(const Graph& graph, Variables& variables) {
   }
 }
 
+bool reads_in(const Node& node) {
+  if (node.kind == NodeKind::read) return true;
+  Variables variables;
+  if (is_control(node))
+    for (const auto& inner : node.graphs) add_reads(*inner, variables);
+  return !variables.empty();
+}
+
+bool calls_host_in(const Node& node) {
+  return node.kind == NodeKind::host || std::ranges::any_of(node.graphs, [](const auto& inner) {
+           return std::ranges::any_of(inner->nodes, calls_host_in);
+         });
+}
+
+/// Whether a function of the host language is called between reads: it may assign to any variable.
+bool calls_host_between_reads(const Graph& graph) {
+  const auto first = std::ranges::find_if(graph.nodes, reads_in);
+  const auto end = std::find_if(graph.nodes.rbegin(), graph.nodes.rend(), reads_in).base();
+  return first < end && std::any_of(first, end, calls_host_in);
+}
+
 class Hoister {
  public:
   explicit Hoister(const Variables& variables) : variables_(variables) {}
@@ -154,7 +175,7 @@ std::optional<Graph> hoisted_reads(const Graph& graph) {
   std::erase_if(variables, [&](const auto& entry) {
     return spec_of(entry.second).unknown || assigns(graph, entry.second);
   });
-  if (variables.empty()) return std::nullopt;
+  if (variables.empty() || calls_host_between_reads(graph)) return std::nullopt;
   return Hoister(variables).outermost(graph);
 }
 

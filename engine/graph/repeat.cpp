@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/graph/arrays/arrays.h"
+#include "engine/graph/control.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::graph {
@@ -49,9 +50,13 @@ class GraphTracer::Repetition {
   Repetition(GraphTracer& tracer, std::span<const Tensor> targets, std::span<const Tape::Source> sources,
              std::span<const Tensor> held)
       : tracer_(tracer), nodes_(tracer.graph_.nodes), depends_(nodes_.size()), taken_(nodes_.size()) {
-    for (const Tensor& tensor : held) held_.insert(tracer_.value_of(tensor, "gradients"));
+    for (const Tensor& tensor : held) {
+      held_.insert(tracer_.value_of(tensor, "gradients"));
+      held_origins_.insert(origin_of(tensor, &tracer_));
+    }
     for (const Tensor& target : targets) targets_.push_back(tracer_.value_of(target, "gradients"));
     for (const Tape::Source& source : sources) add_source(source);
+    check_functions_around();
     // value_of may have added constants.
     depends_.resize(nodes_.size());
     taken_.resize(nodes_.size());
@@ -100,6 +105,7 @@ class GraphTracer::Repetition {
     if (!source.variable) {
       sources_.back().push_back(tracer_.value_of(source.tensor, "gradients"));
       all_sources_.insert(sources_.back().back());
+      source_origins_.insert(origin_of(source.tensor, &tracer_));
       return;
     }
     variables_.insert(source.variable->id());
@@ -108,14 +114,80 @@ class GraphTracer::Repetition {
       sources_.back().push_back({static_cast<std::int32_t>(i), 0});
       all_sources_.insert(sources_.back().back());
     }
+    for (std::size_t i = 0; i < tracer_.graph_.captured.size(); ++i) {
+      const auto [around, read] = origin_of(tracer_.graph_.captured[i], tracer_.around_);
+      if (!around) continue;
+      const Node& node = around->graph_.nodes[static_cast<std::size_t>(read.node)];
+      if (node.kind != NodeKind::read || node.variable->id() != source.variable->id()) continue;
+      sources_.back().push_back({-2 - static_cast<std::int32_t>(i), 0});
+      all_sources_.insert(sources_.back().back());
+    }
+  }
+
+  /// A value of this function or of one around it; nullptr: of none.
+  using Origin = std::pair<const GraphTracer*, Value>;
+
+  /// Where the tensor is a node's result, in the tracer's function or in one around that.
+  static Origin origin_of(const Tensor& tensor, const GraphTracer* tracer) {
+    for (; tracer; tracer = tracer->around_)
+      if (const auto found = tracer->values_.find(tensor.id());
+          found != tracer->values_.end() && found->second.node >= 0)
+        return {tracer, found->second};
+    return {};
+  }
+  static Origin origin_of(Value value, const GraphTracer* tracer) {
+    if (value.node >= 0) return {tracer, value};
+    if (value.node == -1) return {};
+    return origin_of(tracer->graph_.captured[static_cast<std::size_t>(-value.node - 2)], tracer->around_);
+  }
+
+  bool reads_source(const Node& node) const {
+    return node.kind == NodeKind::read && variables_.contains(node.variable->id());
+  }
+
+  bool is_source(const Origin& origin) const {
+    const auto& [tracer, value] = origin;
+    return tracer && (source_origins_.contains(origin) ||
+                      reads_source(tracer->graph_.nodes[static_cast<std::size_t>(value.node)]));
+  }
+
+  /// What functions around this one computed is not computed once more: an error where a source leads to a
+  /// target through that.
+  void check_functions_around() const {
+    std::set<Origin> seen;
+    std::vector<Origin> open;
+    for (const Value target : targets_)
+      if (target.node >= 0) open.push_back({&tracer_, target});  // else check_target says so
+    while (!open.empty()) {
+      const Origin origin = open.back();
+      open.pop_back();
+      if (!origin.first || held_origins_.contains(origin) || !seen.insert(origin).second) continue;
+      const Node& node = origin.first->graph_.nodes[static_cast<std::size_t>(origin.second.node)];
+      const bool is_outside = origin.first != &tracer_;
+      if (is_outside && any_inside(node, [&](const Node& inner) { return reads_source(inner); }))
+        fail_outside(node);
+      const std::vector<bool> through = differentiable_inputs(node);
+      for (std::size_t i = 0; i < through.size(); ++i) {
+        const Origin input = through[i] ? origin_of(node.inputs[i], origin.first) : Origin{};
+        if (!input.first || !has_gradients(input.first->graph_.spec(input.second).dtype)) continue;
+        if (is_outside && is_source(input) && !held_origins_.contains(input)) fail_outside(node);
+        open.push_back(input);
+      }
+    }
+  }
+
+  [[noreturn]] static void fail_outside(const Node& node) {
+    const std::uint32_t line = location_of(node.location).line;
+    fail<UnimplementedError>("gradients: ys depend on xs through what ",
+                             line == 0 ? "" : "line " + std::to_string(line) + " computes in ",
+                             "the function around this one", line == 0 ? " computes" : "",
+                             " (a branch and a loop's body are functions too); call tf.gradients there");
   }
 
   bool depends(const Node& node) const {
     if (!is_differentiable(node)) return false;
-    const auto reads_source = [&](const Node& inner) {
-      return inner.kind == NodeKind::read && variables_.contains(inner.variable->id());
-    };
-    return any_inside(node, reads_source) || std::ranges::any_of(node.inputs, [&](Value input) {
+    return any_inside(node, [&](const Node& inner) { return reads_source(inner); }) ||
+           std::ranges::any_of(node.inputs, [&](Value input) {
              return !held_.contains(input) && (all_sources_.contains(input) || is_computed(input, depends_));
            });
   }
@@ -242,6 +314,7 @@ class GraphTracer::Repetition {
   std::vector<Value> targets_;
   std::vector<std::vector<Value>> sources_;  ///< of each source: a tensor's value, a variable's at each read
   std::set<Value> all_sources_, held_;
+  std::set<Origin> source_origins_, held_origins_;
   std::set<std::uint64_t> variables_;  ///< ids of those that are sources
   std::map<Value, Value> places_;      ///< in the new graph
 };

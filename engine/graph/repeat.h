@@ -18,8 +18,8 @@ struct Repeat {
   /// So many arguments come first that are sources and depend on no other source.
   std::size_t free_sources = 0;
   /// For each source the results that it is: none where no target depends on it, and several for a variable
-  /// that is read before and after an assignment. Variables that branches and loops read have their tape's
-  /// gradient, too.
+  /// that is read before and after an assignment, or in the function around this one. Variables that branches
+  /// and loops read have their tape's gradient, too.
   std::vector<std::vector<std::size_t>> places;
 };
 
@@ -28,7 +28,8 @@ struct Repeat {
 ///
 /// Errors: FailedPreconditionError where nothing is traced; InvalidArgumentError for a target of a function
 /// around this one, and for tensors of another; UnimplementedError where a branch or a loop that assigns,
-/// prints or draws lies between, as it would do so twice.
+/// prints or draws lies between, as it would do so twice, and where a source leads to a target through what a
+/// function around this one computed.
 Repeat repeat(std::span<const Tensor> targets, std::span<const Tape::Source> sources,
               std::span<const Tensor> held);
 

@@ -228,6 +228,8 @@ Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
   const LocationScope location(node.location);
   std::optional<WholeScope> scope;
   if (is_array_call(node)) scope.emplace(node.scope);
+  std::optional<DeviceScope> device;  // of the ops that the function calls
+  if (node.device) device.emplace(node.device);
   if (current_tracer()) {
     const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer());
     const bool owns = node.host->owning && !(tracer && tracer->shares_owner());
@@ -450,7 +452,7 @@ std::optional<Tensors> Executable::run_specialized(std::span<const Tensor> argum
   const bool is_recorded = thread.recording != 0 && thread.quiet == 0;
   if (!plays_tapes_ && !is_recorded) return std::nullopt;
   check(arguments);
-  const std::shared_ptr<const Executable> known = specializations_->of(arguments);
+  const std::shared_ptr<const Executable> known = specializations_->of(arguments, is_recorded);
   if (!known) return std::nullopt;
   return (*known)(arguments);
 }

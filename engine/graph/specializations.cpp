@@ -25,8 +25,8 @@ bool has_unknown_shapes(const Graph& graph) {
   });
 }
 
-std::shared_ptr<const Executable> Specializations::of(std::span<const Tensor> arguments) {
-  Shapes shapes;
+std::shared_ptr<const Executable> Specializations::of(std::span<const Tensor> arguments, bool is_taped) {
+  Shapes shapes{is_taped};
   for (const Tensor& argument : arguments) {
     shapes.push_back(argument.rank());
     for (int axis = 0; axis < argument.rank(); ++axis) shapes.push_back(argument.dim(axis));
@@ -42,7 +42,7 @@ std::shared_ptr<const Executable> Specializations::of(std::span<const Tensor> ar
     }
   }
   // Without the lock: a trace may wait for the host's.
-  std::shared_ptr<const Executable> made = traced(arguments);
+  std::shared_ptr<const Executable> made = traced(arguments, is_taped);
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[shapes];
   if (!entry.traced) entry = {std::move(made), true, ++uses_};
@@ -56,7 +56,8 @@ void Specializations::make_room() {
       std::ranges::min_element(entries_, {}, [](const auto& entry) { return entry.second.last_use; }));
 }
 
-std::shared_ptr<const Executable> Specializations::traced(std::span<const Tensor> arguments) const {
+std::shared_ptr<const Executable> Specializations::traced(std::span<const Tensor> arguments,
+                                                          bool is_taped) const {
   const Graph& graph = general_.graph();
   if (repeats_outer_draws(graph)) return nullptr;
   const UnobservedScope unobserved;
@@ -74,7 +75,8 @@ std::shared_ptr<const Executable> Specializations::traced(std::span<const Tensor
     }
     Graph known = tracer.finish(results);
     known.watched_up_to = graph.watched_up_to;
-    known = run_passes(known).back().passed.graph;
+    // A tape adds up what each node gives, in the order of eager code: so nodes that it sees are not merged.
+    known = is_taped ? unmerged(known) : run_passes(known).back().passed.graph;
     if (has_unknown_shapes(known)) return nullptr;
     return std::make_shared<const Executable>(std::move(known));
   } catch (const Interrupted&) {

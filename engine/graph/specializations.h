@@ -25,16 +25,17 @@ class Specializations {
   /// The graph for arguments of these shapes. Nothing where the trace fails, as a run will, or where shapes
   /// stay unknown; and, after the first few, for shapes that come for the first time: where each call has
   /// shapes of its own, traces would take longer than they save.
-  std::shared_ptr<const Executable> of(std::span<const Tensor> arguments);
+  /// `is_taped`: whether tapes around the run record it.
+  std::shared_ptr<const Executable> of(std::span<const Tensor> arguments, bool is_taped);
 
  private:
-  using Shapes = std::vector<std::int64_t>;  ///< of each argument: rank, extents
+  using Shapes = std::vector<std::int64_t>;  ///< whether it is taped; of each argument: rank, extents
   struct Entry {
     std::shared_ptr<const Executable> executable;
     bool traced = false;
     std::uint64_t last_use = 0;
   };
-  std::shared_ptr<const Executable> traced(std::span<const Tensor> arguments) const;
+  std::shared_ptr<const Executable> traced(std::span<const Tensor> arguments, bool is_taped) const;
   void make_room();
 
   const Executable& general_;

@@ -202,12 +202,13 @@ bool has_differentiable_calls(const Node& node) {
 }
 
 bool carries_array(const Tensor& tensor) {
-  if (tensor.is_symbolic() || !tensor.on_cpu() || tensor.rank() != 0 || tensor.offset() != 0) return false;
-  const Storage& storage = *tensor.storage().get();
-  if (!storage.kept() || storage.size() != sizeof(CarrierMemory)) return false;
+  if (!tensor || tensor.is_symbolic() || !tensor.on_cpu() || tensor.rank() != 0 || tensor.offset() != 0)
+    return false;
+  const Storage* storage = tensor.storage().get();
+  if (!storage || !storage->kept() || storage->size() != sizeof(CarrierMemory)) return false;
   CarrierMemory memory;
-  std::memcpy(&memory, storage.data(), sizeof memory);
-  return memory.mark == carrier_mark && memory.array == storage.kept();
+  std::memcpy(&memory, storage->data(), sizeof memory);
+  return memory.mark == carrier_mark && memory.array == storage->kept();
 }
 
 const TensorArray& array_carried_by(const Tensor& carrier) {
@@ -238,9 +239,12 @@ Tensor array_of(ArrayKind kind, const Tensor& count, std::span<const std::int64_
 namespace {
 
 /// Where an observer listens, what is written has a record: the gate stops there, and the watch sees its
-/// values.
-Tensor shown(const Tensor& value) {
-  return current_observer() ? ops::identity(value) : value;
+/// values. The array has the value itself, and tapes see no identity: gradients are added up in the same
+/// order as where nothing listens.
+void show(const Tensor& value) {
+  if (!current_observer()) return;
+  const StopRecording unseen;
+  (void)ops::identity(value);
 }
 
 }  // namespace
@@ -249,7 +253,8 @@ Tensor array_append(const Tensor& array, const Tensor& value) {
   const auto append = [](std::span<const Tensor> inputs) {
     return changed(inputs[0], [&](TensorArray& made) {
       require_room(made, "index", made.elements.size());
-      put(made, made.elements.size(), shown(inputs[1]));
+      show(inputs[1]);
+      put(made, made.elements.size(), inputs[1]);
     });
   };
   return called("list.append", append, spec_of_carrier(array), Tensors{array, value});
@@ -260,7 +265,8 @@ Tensor array_write(const Tensor& array, const Tensor& index, const Tensor& value
     return changed(inputs[0], [&](TensorArray& made) {
       const std::int64_t number = index_of(inputs[1]);
       require_room(made, "index", number);
-      put(made, number, shown(inputs[2]));
+      show(inputs[2]);
+      put(made, number, inputs[2]);
     });
   };
   return called("TensorArray.write", write, spec_of_carrier(array), Tensors{array, index, value});

@@ -37,6 +37,7 @@ Tensor array_of(ArrayKind kind, const Tensor& count, std::span<const std::int64_
                 std::span<const Tensor> written, std::span<const std::int64_t> cleared);
 /// What it carries. InvalidArgumentError for another tensor.
 const TensorArray& array_carried_by(const Tensor& carrier);
+/// False for an undefined one: an absent gradient.
 bool carries_array(const Tensor& tensor);
 
 /// Whether the node is one of these calls: it depends on its inputs alone, and may be made again.

@@ -31,6 +31,7 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
     auto& symbols =
         result.nodes[static_cast<std::size_t>(moved({static_cast<std::int32_t>(i), 0}).node)].symbols;
     symbols.insert(symbols.end(), graph.nodes[i].symbols.begin(), graph.nodes[i].symbols.end());
+    if (graph.nodes[i].kind == NodeKind::constant) symbols.emplace_back(graph.nodes[i].constant.id(), 0);
   }
   for (const Value value : graph.results) result.results.push_back(moved(value));
   return result;

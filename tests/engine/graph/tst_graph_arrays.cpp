@@ -10,6 +10,7 @@
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/tape/tape.h"
+#include "tests/engine/event_log.h"
 #include "tests/engine/expect_error.h"
 #include "tests/test_program.h"
 
@@ -90,6 +91,25 @@ class TestGraphArrays : public QObject {
                  "TensorArray: index is 3; the size is 1");
     EXPECT_ERROR(InvalidArgumentError, graph::array_size(row),
                  "TensorArray: a tensor does not carry an array");
+  }
+
+  void an_observer_sees_what_is_written_and_tapes_do_not() {
+    const Tensor row = Tensor::from_values<double>(std::array{1., 2.}, {2});
+    Tape tape;
+    tape.start();
+    tape.watch(row);
+    Tensor read;
+    {
+      const EventLog log;
+      const Tensor array =
+          graph::array_write(graph::array_of(vectors_of_two(), whole(1), {}, {}, {}), whole(0), row);
+      read = graph::array_read(graph::array_append(array, row), whole(1), {});
+      QCOMPARE(
+          std::ranges::count_if(log.lines, [](const auto& line) { return line.ends_with(" op identity"); }),
+          2);
+    }
+    tape.stop();
+    QCOMPARE(read.id(), row.id());  // so its readers' gradients are added up as in eager code
   }
 
   void a_loop_in_a_graph_writes_and_its_tape_finds_the_rows() {

@@ -387,6 +387,42 @@ class TestGraphControlGradient : public QObject {
     QCOMPARE(counter.peek().item(), 10.0);
   }
 
+  void a_host_call_may_assign_to_what_is_read_around_it() {
+    const Variable w(number(2), "w");
+    const auto raise = [&] {
+      const auto function = [w](Inputs) {
+        Variable(w).assign(number(w.peek().item() + 1));
+        return Tensors{};
+      };
+      if (current_tracer())
+        graph::host_call({"raise", function, false, {}}, {}, {});
+      else
+        function({});
+    };
+    const Function in_a_loop = [&](Inputs x) {
+      const Tensors after = times(x[1], {x[0] * 1.0}, [&](Inputs state) {
+        raise();
+        return Tensors{ops::sin(state[0]) * w.read()};
+      });
+      return Tensors{ops::reduce_sum(after[0] * after[0])};
+    };
+    const Function behind_a_branch = [&](Inputs x) {
+      const Tensors taken = choose(
+          ops::less(x[1], integer(5)), [&] { return Tensors{ops::tanh(x[0]) * w.read()}; },
+          [&] { return Tensors{x[0] * 1.0}; });
+      raise();
+      return Tensors{ops::reduce_sum(taken[0] * x[0] * w.read())};
+    };
+    const Tensors x{varied({4}, 1), integer(3)};
+    for (const Function& f : {in_a_loop, behind_a_branch}) {
+      const Executable executable(graph_of(x, f));
+      Variable(w).assign(number(2));
+      const Tensors expected = gradients_of(f, x);
+      Variable(w).assign(number(2));
+      QVERIFY(equal_bits(gradients_of([&](Inputs in) { return executable(in); }, x), expected));
+    }
+  }
+
   void results_are_sources_too() {
     const Function f = [](Inputs x) {
       const Tensors after = times(x[2], {x[0] * 1.0, x[1] * 1.0}, [&](Inputs state) {
@@ -433,6 +469,17 @@ class TestGraphControlGradient : public QObject {
       QVERIFY(equal_bits(gradients_of(as_graph, x, &vjps), gradients_of(f, x)));
       QCOMPARE(vjps, std::size_t{1});
     }
+  }
+
+  void equal_nodes_of_a_graph_of_known_extents_give_gradients_one_by_one() {
+    const Function f = [](Inputs x) {
+      return Tensors{ops::reduce_sum(ops::tanh(x[0] * x[1]) * x[0] + ops::exp(x[0] * x[1]) * x[1])};
+    };
+    const std::vector<graph::ValueSpec> specs(2, {DType::float32, {2, 3}, {1, false}});
+    const Executable executable(graph::trace_open("f", specs, f));
+    const Function as_graph = [&](Inputs inputs) { return executable(inputs); };
+    const Tensors x{varied({40, 3}, 1), varied({40, 3}, 2)};
+    QVERIFY(equal_bits(gradients_of(as_graph, x), gradients_of(f, x)));
   }
 
   void shapes_that_are_always_others_are_not_traced_again_and_again() {

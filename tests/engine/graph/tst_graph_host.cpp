@@ -7,6 +7,7 @@
 #include "engine/graph/run.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/random/random_state.h"
 #include "engine/tape/tape.h"
@@ -141,6 +142,25 @@ class TestGraphHost : public QObject {
     called(passed, three_of(1, 0, 0));
     called(passed, three_of(-1, 0, 0));
     QCOMPARE(seen, (std::vector{1.0, 2.0, 4.0, -1.0, -2.0}));
+  }
+
+  void host_calls_run_under_the_device_of_the_trace() {
+    std::vector<bool> has_device;
+    const auto call = [&has_device] {
+      const auto function = [&has_device](std::span<const Tensor>) {
+        has_device.push_back(device_scope().has_value());
+        return Tensors{};
+      };
+      graph::host_call({"note", function, false, {}}, {}, {});
+    };
+    const Graph graph = graph::trace("f", std::array{three}, [&](std::span<const Tensor> x) {
+      call();
+      const DeviceScope on_the_cpu(Device{});
+      call();
+      return Tensors{x[0]};
+    });
+    called(graph, three_of(1, 0, 0));
+    QCOMPARE(has_device, (std::vector{false, true}));
   }
 
   void results_of_host_calls_have_gradients_where_they_are_differentiable() {

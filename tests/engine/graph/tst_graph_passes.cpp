@@ -103,8 +103,12 @@ class TestGraphPasses : public QObject {
       made.watched_up_to = watched_up_to;
       return made;
     };
-    const Passed passed = merge_common(graph(0));
+    const Graph before = graph(0);
+    const Passed passed = merge_common(before);
     QCOMPARE(changes_text(passed), "merged %5 into %1\n");  // 0.0 and -0.0 stay apart
+    // What a record names by the id of the other one is still found.
+    const std::pair<std::uint64_t, std::int32_t> other(before.nodes[5].constant.id(), 0);
+    QCOMPARE(std::ranges::count(passed.graph.nodes[1].symbols, other), 1);
     QCOMPARE(Executable(passed.graph)(Tensors{two(5, 7)})[0].to_vector(), (std::vector{5.0, 37.0}));
     // A tape outside may watch one of them.
     QCOMPARE(changes_text(merge_common(graph(std::uint64_t{1} << 62))), "");

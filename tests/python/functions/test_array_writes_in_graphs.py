@@ -458,6 +458,24 @@ class DataLoops(GraphCase):
             total(data)
 
 
+class UnderARecorder(GraphCase):
+    def test_gradients_have_the_bits_of_a_run_without_records(self):
+        def rows_and_last(x, count):
+            rows, h = [], x
+            for _ in tf.range(count):
+                h = tf.tanh(h + x)
+                rows.append(h)
+                if tf.reduce_sum(h) > 1.:
+                    h = h * 0.5
+            return tf.reduce_sum(tf.stack(rows)) * tf.reduce_sum(h)
+
+        made, x, count = tf.function(rows_and_last), tf.constant([0.3, -0.2, 0.9]), tf.constant(3)
+        expected = gradients(lambda x: rows_and_last(x, count), x, 2).numpy().tolist()
+        debug.attach(1 << 24, True)
+        self.addCleanup(debug.stop)
+        self.assertEqual(gradients(lambda x: made(x, count), x, 2).numpy().tolist(), expected)
+
+
 PROGRAM = """\
 @tf.function
 def f(x):

@@ -159,6 +159,20 @@ class Gradients(GraphCase):
 
         self.assertEqual([floats(each) for each in f(tf.constant(3.), tf.constant(3))], [[None], [0.], [None], [None]])
 
+    def test_in_a_loop_s_body(self):
+        variable = tf.Variable(5.)
+
+        @tf.function
+        def f(x, count):
+            weight, square = variable.read_value(), x * x
+            total = tf.zeros([3])
+            for _ in tf.range(count):
+                total += [tf.gradients(x * x * x, x)[0], tf.gradients(weight * weight * x, variable)[0],
+                          tf.gradients(square * x, x, stop_gradients=square)[0]]
+            return total
+
+        self.assertEqual(f(tf.constant(2.), tf.constant(2)).numpy().tolist(), [24., 40., 8.])
+
     def test_refusals(self):
         variable = tf.Variable(2.)
         with self.assertRaisesRegex(RuntimeError, "not supported when eager execution is enabled. Use tf.GradientTape"):
@@ -178,6 +192,18 @@ class Gradients(GraphCase):
             y = x * x
             return tf.cond(x > 0., lambda: tf.gradients(y, x)[0], lambda: x)
 
+        @tf.function
+        def through_outside(x, of_variable):
+            y = x * variable
+            total = 0.
+            for _ in tf.range(3):
+                total += tf.gradients(y * 2., variable if of_variable else x)[0]
+            return total
+
+        outside = through_outside.python_function.__code__.co_firstlineno + 2
+        for of_variable in (False, True):
+            with self.assertRaisesRegex(tf.errors.UnimplementedError, f"xs through what line {outside} computes in the function around"):
+                through_outside(tf.constant(1.), of_variable)
         line = assigns.python_function.__code__.co_firstlineno + 2
         with self.assertRaisesRegex(tf.errors.UnimplementedError, f"the loop at line {line} assigns to a variable"):
             assigns(tf.constant(1.))

@@ -30,16 +30,18 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             return tf.gradients(x ** 3, x)[0]
 
     ys: a tensor or a list; xs: tensors and variables, likewise. No tape is needed: what leads from xs to ys is computed once more
-    under one, and the graph's passes merge what is there twice. grad_ys: a weight for each of ys, or None. stop_gradients: tensors that
-    count as constants. An x that no y depends on gets None, or zeros with unconnected_gradients="zero". The other arguments change
-    nothing.
+    under one, and the graph's passes merge what is there twice. grad_ys: a weight for each of ys, or None. stop_gradients: tensors, one
+    or a list, that count as constants. An x that no y depends on gets None, or zeros with unconnected_gradients="zero". The other
+    arguments change nothing.
     Errors: RuntimeError where ops run at once, as in TensorFlow; ValueError for grad_ys of another number than ys; UnimplementedError
-    where a loop or branch between them assigns, prints or draws, which would happen twice: tf.GradientTape records it.
+    where a loop or branch between them assigns, prints or draws, which would happen twice: tf.GradientTape records it; and inside of a
+    loop's body or a branch, where what was computed outside of it leads from xs to ys.
     """
     if not _engine.is_tracing():
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     zero = unconnected_as_zero(unconnected_gradients)
-    targets, sources, held = _tensors("ys", ys), _tensors("xs", xs), _tensors("stop_gradients", stop_gradients or [])
+    targets, sources = _tensors("ys", ys), _tensors("xs", xs)
+    held = [] if stop_gradients is None else _tensors("stop_gradients", stop_gradients)
     weights = None if grad_ys is None else nest.flatten(grad_ys)
     if weights is not None and len(weights) != len(targets):
         raise ValueError(f"gradients: {len(weights)} grad_ys for {len(targets)} ys")
