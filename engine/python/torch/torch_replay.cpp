@@ -37,7 +37,8 @@ py::object torch_tensor(const Tensor& tensor) {
   how["device"] = "cpu";
   const py::object flat = torch_attribute("empty")(py::make_tuple(items), **how);
   if (items > 0) {
-    const auto address = py::cast<std::uintptr_t>(flat.attr("data_ptr")());
+    const auto address =
+        checked(PyObject_CallOneArg(library()->data_pointer, flat.ptr())).cast<std::uintptr_t>();
     std::memcpy(reinterpret_cast<void*>(address), tensor.raw() + low * size,
                 static_cast<std::size_t>(items * size));
   }

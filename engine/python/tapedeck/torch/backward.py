@@ -10,12 +10,34 @@ _NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
 
 
 def watch():
-    """Wraps the function that all backward passes from Python go through; does nothing a second time, or in a PyTorch without it."""
+    """Wraps the function that all backward passes from Python go through; does nothing a second time."""
     graph = torch.autograd.graph
     original = getattr(graph, "_engine_run_backward", None)
-    if original is None or hasattr(original, "_tapedeck_watches"):
+    if original is None:  # up to 2.2: a method of the engine, which is of a built-in type
+        variable = torch.autograd.Variable
+        if not isinstance(variable._execution_engine, _Engine):
+            variable._execution_engine = _Engine(variable._execution_engine)
         return
+    if hasattr(original, "_tapedeck_watches"):
+        return
+    run_backward = _recorded(original)
+    graph._engine_run_backward = run_backward
+    if getattr(torch.autograd, "_engine_run_backward", None) is original:
+        torch.autograd._engine_run_backward = run_backward
 
+
+class _Engine:
+    """PyTorch's, with run_backward() recorded."""
+
+    def __init__(self, original):
+        self._original = original
+        self.run_backward = _recorded(original.run_backward)
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+
+def _recorded(original):
     @functools.wraps(original)
     def run_backward(outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named):
         pass_on = functools.partial(original, outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named)
@@ -24,9 +46,7 @@ def watch():
         return _run(pass_on, tuple(outputs), tuple(inputs or ()), bool(keeps_graph))
 
     run_backward._tapedeck_watches = True
-    graph._engine_run_backward = run_backward
-    if getattr(torch.autograd, "_engine_run_backward", None) is original:
-        torch.autograd._engine_run_backward = run_backward
+    return run_backward
 
 
 def _run(pass_on, outputs, inputs, keeps_graph):
@@ -43,7 +63,8 @@ def _run(pass_on, outputs, inputs, keeps_graph):
 
 def _hook_nodes(outputs):
     """Each node below the outputs gets its hooks once, as long as it lives."""
-    waiting = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    waiting = [output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs]  # or a GradientEdge
+    waiting = [node for node in waiting if node is not None]
     while waiting:
         node = waiting.pop()
         metadata = node.metadata
