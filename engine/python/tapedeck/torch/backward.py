@@ -2,6 +2,7 @@
 import functools
 
 import torch
+import torch.library
 
 from tapedeck import _engine
 
@@ -76,6 +77,8 @@ def _hook_nodes(outputs):
         number = node._sequence_nr()
         if number < _NO_NUMBER:
             _hook(node, number, [edge is not None for edge in edges])
+        elif hasattr(node, "variable"):
+            _hook_accumulation(node, node.variable)
 
 
 def _hook(node, number, wanted):
@@ -90,3 +93,25 @@ def _hook(node, number, wanted):
 
     node.register_prehook(before)
     node.register_hook(after)
+
+
+def _hook_accumulation(node, variable):
+    """AccumulateGrad, the end of a path, adds to `variable.grad` or becomes it: no forward op has it as its VJP."""
+    accumulates = _accumulation()
+
+    def before(gradients):
+        if gradients[0] is not None:
+            with torch.no_grad():
+                accumulates(variable, gradients[0])
+
+    node.register_prehook(before)
+
+
+@functools.cache
+def _accumulation():
+    """An op that does nothing but to be recorded where a gradient arrives: with the variable as it is, and what comes to its `grad`."""
+    library = torch.library.Library("autograd", "FRAGMENT")
+    library.define("AccumulateGrad(Tensor variable, Tensor gradient) -> ()")
+    library.impl("AccumulateGrad", lambda variable, gradient: None, "CompositeExplicitAutograd")
+    _accumulation.library = library  # with it the op would go
+    return torch.ops.autograd.AccumulateGrad.default
