@@ -166,6 +166,29 @@ class NoGradient {
   py::object set_, before_;
 };
 
+/// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
+/// here.
+class RandomState {
+ public:
+  RandomState() : before_(torch_attribute("get_rng_state")()) {}
+  ~RandomState() {
+    const py::error_scope raised;
+    try {
+      torch_attribute("set_rng_state")(before_);
+    } catch (const std::exception&) {
+      PyErr_Clear();
+    }
+  }
+  RandomState(const RandomState&) = delete;
+
+  bool has_changed() const {
+    return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>();
+  }
+
+ private:
+  const py::object before_;
+};
+
 bool is_same(const Tensor& left, const Tensor& right) {
   if (bool(left) != bool(right)) return false;
   if (!left) return true;
@@ -218,8 +241,9 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   if (bytes > most_tried_bytes) return;
   const py::error_scope raised_before;
   try {
+    const RandomState random;
     const Tensors again = run_row(row, call.inputs, call.attributes);
-    bool same = again.size() == outputs.size();
+    bool same = again.size() == outputs.size() && !random.has_changed();
     for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
     row.repeats = same ? Repeats::yes : Repeats::no;
   } catch (const std::exception&) {

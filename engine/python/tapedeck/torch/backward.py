@@ -82,10 +82,11 @@ def _hook_nodes(outputs):
 
 
 def _hook(node, number, wanted):
+    own = _own_backward(node)
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(number, cotangents, wanted))
+        began.append(_engine.torch.begin_node(number, cotangents, wanted, *own))
 
     def after(gradients, _):
         if began and began.pop():
@@ -93,6 +94,14 @@ def _hook(node, number, wanted):
 
     node.register_prehook(before)
     node.register_hook(after)
+
+
+def _own_backward(node):
+    """(name, code of its backward) for a Function of the program; () for PyTorch's own nodes."""
+    function = getattr(type(node), "_forward_cls", None)
+    name = getattr(function, "__name__", "")
+    code = getattr(getattr(function, "backward", None), "__code__", None)
+    return (name, code) if name.isascii() and name.isidentifier() else ()
 
 
 def _hook_accumulation(node, variable):
