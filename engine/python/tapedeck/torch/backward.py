@@ -1,4 +1,5 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
+import contextlib
 import functools
 
 import torch
@@ -54,12 +55,18 @@ def _run(pass_on, outputs, inputs, keeps_graph):
     _hook_nodes(outputs)
     depth = _engine.torch.begin_backward(outputs, inputs, keeps_graph)
     try:
-        results = pass_on()
+        with _on_this_thread():
+            results = pass_on()
     except BaseException as error:
         _engine.torch.end_backward(depth, (), f"{type(error).__name__}: {error}", keeps_graph)
         raise
     _engine.torch.end_backward(depth, tuple(results or ()), "", keeps_graph)
     return results
+
+
+def _on_this_thread():
+    """Nodes on a GPU run on a thread of its own otherwise, which knows nothing of the playback."""
+    return torch.autograd.set_multithreading_enabled(False) if torch.cuda.is_initialized() else contextlib.nullcontext()
 
 
 def _hook_nodes(outputs):
