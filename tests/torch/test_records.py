@@ -219,6 +219,24 @@ class Records(unittest.TestCase):
             assert w.grad.tolist() == [6, 6]
         """)
 
+    def test_an_own_function_and_a_sum_of_gradients_in_a_backward_pass(self):
+        self.check("""
+            class Triple(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x): return x * 3
+                @staticmethod
+                def backward(ctx, gradient):
+                    return gradient * 3
+            x = torch.ones(2, requires_grad=True)
+            y = x.exp()
+            (Triple.apply(y) + y * 2).sum().backward()
+            own, = records(kind="vjp", op="autograd.Triple")
+            assert preview(own["outputs"][0]) == "3. 3.", own
+            assert own["line"] == Triple.backward.__code__.co_firstlineno + 2, own
+            added, = [one for one in records(op="aten.add.Tensor") if one["sums_gradients"]]
+            assert added["parent"] == records(kind="playback")[0]["number"] and preview(added["outputs"][0]) == "5. 5.", added
+        """)
+
     def test_a_backward_pass_may_begin_at_an_edge_of_the_graph(self):
         self.check("""
             if hasattr(torch.autograd.graph, "get_gradient_edge"):

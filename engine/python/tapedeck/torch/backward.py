@@ -104,11 +104,14 @@ def _hook(node, number, wanted):
 
 
 def _own_backward(node):
-    """(name, code of its backward) for a Function of the program; () for PyTorch's own nodes."""
+    """(name, code of its backward, offset of its first statement) for a Function of the program; () for PyTorch's own nodes."""
     function = getattr(type(node), "_forward_cls", None)
     name = getattr(function, "__name__", "")
     code = getattr(getattr(function, "backward", None), "__code__", None)
-    return (name, code) if name.isascii() and name.isidentifier() else ()
+    if not name.isascii() or not name.isidentifier():
+        return ()
+    lines = code.co_lines() if code is not None else ()  # those of decorators come first
+    return name, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
 
 
 def _hook_accumulation(node, variable):
