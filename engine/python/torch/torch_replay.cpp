@@ -168,10 +168,10 @@ class NoGradient {
 
 /// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
 /// here.
-class RandomState {
+class GeneratorState {
  public:
-  RandomState() : before_(torch_attribute("get_rng_state")()) {}
-  ~RandomState() {
+  GeneratorState() : before_(torch_attribute("get_rng_state")()) {}
+  ~GeneratorState() {
     const py::error_scope raised;
     try {
       torch_attribute("set_rng_state")(before_);
@@ -179,7 +179,7 @@ class RandomState {
       PyErr_Clear();
     }
   }
-  RandomState(const RandomState&) = delete;
+  GeneratorState(const GeneratorState&) = delete;
 
   bool has_changed() const {
     return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>();
@@ -241,7 +241,7 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   if (bytes > most_tried_bytes) return;
   const py::error_scope raised_before;
   try {
-    const RandomState random;
+    const GeneratorState random;
     const Tensors again = run_row(row, call.inputs, call.attributes);
     bool same = again.size() == outputs.size() && !random.has_changed();
     for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
