@@ -20,13 +20,15 @@ build="$root/build/default"
 . "$root/resources/build.sh"
 
 [ "${1:-}" != --install-into ] || exec "$root/resources/environment/install_into" "${@:2}"
-# A program in another environment runs the module that is installed there: nothing is built.
+# A program in another environment runs the module that is installed there: nothing is built. Behind the program, --env is its own.
 case "${1:-}" in
-  --python | --tensorflow | --trace)
-    for argument in "${@:2:3}"; do
-      [ "$argument" != --env ] || exec "$root/resources/environment/run_in" "$@"
-    done ;;
+  --python | --tensorflow) before_program=("${@:2:1}") ;;
+  --trace) before_program=("${@:2:2}") ;;
+  *) before_program=() ;;
 esac
+for argument in "${before_program[@]}"; do
+  [ "$argument" != --env ] || exec "$root/resources/environment/run_in" "$@"
+done
 
 quiet=false
 case "${1:-}" in

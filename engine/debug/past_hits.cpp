@@ -14,6 +14,7 @@
 #include "engine/debug/hit_element.h"
 #include "engine/debug/term_look.h"
 #include "engine/debug/value_look.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/protocol/conditions/log_text.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/breakpoints/break_check.h"
@@ -202,7 +203,7 @@ class HitSearch {
     if (head.kind == EventKind::playback) playbacks_.insert(record.number);
     const bool by_playback = head.kind == EventKind::op && playbacks_.contains(head.parent);
     const bool is_op = (head.kind == EventKind::op && !by_playback) || is_function_call(head);
-    const bool is_sum = by_playback && head.op->form == Form::sum;
+    const bool is_sum = by_playback && is_stop_of_playback(*head.op);
     if (hidden || (!is_op && !is_sum && head.kind != EventKind::vjp)) return record.number;
     Pass& pass = passes_[{head.thread, head.location}];
     std::uint32_t& came_from = came_from_[head.thread];
@@ -236,7 +237,7 @@ class HitSearch {
       const Verdict verdict = evaluate(
           breakpoint.condition, [&](const Condition& leaf) { return terms[leaf.number].verdict(record); });
       if (verdict == Verdict::no) continue;
-      const bool hides = head.kind == EventKind::op && head.op->form != Form::sum;
+      const bool hides = head.kind == EventKind::op && !is_stop_of_playback(*head.op);
       Candidate candidate{i, pass, 0, hides, head.parent, verdict, {}};
       candidate.record.number = record.number;
       candidate.record.outputs.assign(record.outputs.begin(), record.outputs.end());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/record/recorder_thread.h"
 #include "engine/record/trace/clock.h"
 #include "engine/record/trace/interner.h"
@@ -290,7 +291,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   // A stop is an op, unless a built-in VJP or the playback itself runs it; a VJP; a sum of gradients; and a
   // call of a graph function. The ops inside of custom gradients and of such calls are stops.
   const bool by_playback = parent && event.kind == EventKind::op && parent->kind == EventKind::playback;
-  const bool hidden = parent && (parent->hides_ops || (by_playback && event.op->form != Form::sum));
+  const bool hidden = parent && (parent->hides_ops || (by_playback && !is_stop_of_playback(*event.op)));
   const bool gave_up = std::exchange(thread.gave_up, false);
   const bool waits = !hidden && !gave_up;
   const bool is_call = event.kind == EventKind::call && !event.part;

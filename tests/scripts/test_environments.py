@@ -112,6 +112,19 @@ class InstallInto(Folder):
             self.assertEqual(result.returncode, 2)
             self.assertIn(f"run.sh --install-into {environment}", result.stderr)
 
+    def test_an_option_env_behind_the_program_is_the_programs_own(self):
+        environments = self.folder / "resources/environment"
+        environments.mkdir(parents=True)
+        shutil.copy(ROOT / "run.sh", self.folder)
+        (self.folder / "resources/packages.sh").touch()
+        (self.folder / "resources/build.sh").write_text("mark() { echo own Python; exit 0; }\n", encoding="utf-8")
+        (environments / "run_in").write_text("#!/bin/sh\necho environment\n", encoding="utf-8")
+        (environments / "run_in").chmod(0o755)
+        for mode in (["--python"], ["--tensorflow"], ["--trace", "a.tapetrace"]):
+            for options, where in ((["program.py", "--env", "prod"], "own Python\n"), (["--env", "folder", "program.py"], "environment\n")):
+                with self.subTest(mode=mode[0], options=options):
+                    self.assertEqual(run(self.folder / "run.sh", *mode, *options).stdout, where)
+
 
 class Installed(Folder):
     """The whole way of --install-into, with programs in place of CMake and Ninja which make a package of two files."""

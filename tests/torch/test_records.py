@@ -205,6 +205,157 @@ class Records(unittest.TestCase):
             assert len({sin["thread"], cos["thread"], 0}) == 3
         """)
 
+    def test_a_gradient_that_arrives_at_its_variable_is_a_record(self):
+        self.check("""
+            w = torch.tensor([1.0, 2.0], requires_grad=True)
+            for _ in range(2):
+                (w * 3).sum().backward()
+            arrivals, playbacks = records(op="autograd.AccumulateGrad"), records(kind="playback")
+            assert [one["parent"] for one in arrivals] == [one["number"] for one in playbacks], arrivals
+            variable, gradient = arrivals[1]["inputs"]
+            assert preview(variable) == "1. 2." and preview(gradient) == "3. 3.", arrivals
+            multiplied = records(kind="vjp", op="aten.mul.Tensor")[1]
+            assert multiplied["outputs"][0]["id"] == gradient["id"], (multiplied, arrivals)
+            assert w.grad.tolist() == [6, 6]
+        """)
+
+    def test_an_own_function_and_a_sum_of_gradients_in_a_backward_pass(self):
+        self.check("""
+            class Triple(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x): return x * 3
+                @staticmethod
+                def backward(ctx, gradient):
+                    return gradient * 3
+            x = torch.ones(2, requires_grad=True)
+            y = x.exp()
+            (Triple.apply(y) + y * 2).sum().backward()
+            own, = records(kind="vjp", op="autograd.Triple")
+            assert preview(own["outputs"][0]) == "3. 3.", own
+            assert own["line"] == Triple.backward.__code__.co_firstlineno + 2, own
+            added, = [one for one in records(op="aten.add.Tensor") if one["sums_gradients"]]
+            assert added["parent"] == records(kind="playback")[0]["number"] and preview(added["outputs"][0]) == "5. 5.", added
+        """)
+
+    def test_a_backward_pass_may_begin_at_an_edge_of_the_graph(self):
+        self.check("""
+            if hasattr(torch.autograd.graph, "get_gradient_edge"):
+                x = torch.ones(2, requires_grad=True)
+                try:
+                    torch.autograd.backward(torch.autograd.graph.get_gradient_edge((x * 3).sum()))
+                except TypeError:  # a release that takes tensors alone
+                    pass
+                else:
+                    assert x.grad.tolist() == [3, 3] and records(kind="vjp", op="aten.mul.Tensor")
+        """)
+
+    def test_memory_of_a_storage_that_is_gone_shows_no_older_value(self):
+        self.check("""
+            for number in range(600):
+                x = torch.full([4], float(number))
+                x + 0
+                del x
+            for number, one in enumerate(records(op="aten.add.Tensor")):
+                assert preview(one["inputs"][0]).split()[0] == f"{number}.", (number, one)
+        """)
+
+    def test_memory_whose_address_others_got_stays_where_it_is(self):
+        self.check("""
+            import ctypes
+            import torch.utils.dlpack
+            for name in ("dlpack", "storage", "address"):
+                x = torch.full([50_000], 2.0)
+                if name == "dlpack":
+                    seen = torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x))
+                    first = lambda: seen[0].item()
+                else:
+                    address = x.untyped_storage().data_ptr() if name == "storage" else x.data_ptr()
+                    first = lambda: ctypes.c_float.from_address(address).value
+                x + 0
+                x.mul_(3)
+                assert first() == 6, f"{name}: a write moved the memory"
+            x = torch.full([4], 2.0)
+            x + 0
+            x.untyped_storage().fill_(0)
+            x + 0
+            assert preview(records(op="aten.add.Tensor")[-1]["inputs"][0]) == "0. 0. 0. 0."
+        """)
+
+    def test_steps_of_optimisers_are_scopes_also_where_a_closure_raises(self):
+        self.check("""
+            model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
+            def closure():
+                optimizer.zero_grad()
+                loss = model(torch.ones(1, 2)).sum()
+                loss.backward()
+                return loss
+            optimizer.step(closure)
+            assert {one["scope"] for one in records(op="aten.addmm", kind="op")} == {"0"}
+            assert {one["scope"] for one in records(op="aten.add_.Tensor")} == {"SGD.step"}, records()
+            class Broken(torch.nn.Module):
+                def forward(self, x): raise KeyError("on purpose")
+            broken = torch.nn.Sequential(Broken())
+            try:
+                optimizer.step(lambda: broken(torch.ones(2)))
+            except KeyError:
+                pass
+            torch.ones(3).sqrt()
+            assert records(op="aten.sqrt")[0]["scope"] == "", records(op="aten.sqrt")
+        """)
+
+    def test_copies_of_a_module_on_several_devices_are_refused(self):
+        self.check("""
+            import importlib
+            model = torch.nn.Linear(2, 2)
+            assert torch.nn.DataParallel(model)(torch.ones(1, 2)).shape == (1, 2)
+            try:
+                importlib.import_module("torch.nn.parallel.data_parallel").replicate(model, [0, 1])
+            except RuntimeError as error:
+                assert "device_ids=[0]" in str(error) and "DistributedDataParallel" in str(error), error
+            else:
+                assert False, "it was not refused"
+        """)
+
+    def test_compiled_functions_run_as_written_while_ops_are_recorded(self):
+        self.check("""
+            import contextlib
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                functions = [torch.compile(lambda x: x.sin() + 1) for _ in range(2)]
+            assert said.getvalue().count("torch.compile") == 1, said.getvalue()
+            functions[0](torch.ones(2))
+            assert [one["op"] for one in records()][-2:] == ["aten.sin", "aten.add.Tensor"], records()
+        """)
+
+    def test_scalars_of_summary_writers_are_points_of_plots(self):
+        self.check("""
+            import pathlib, tempfile
+            from unittest import mock
+            with tempfile.TemporaryDirectory() as folder, mock.patch.object(debug, "add_scalar") as added:
+                package = pathlib.Path(folder, "tensorboardX")
+                package.mkdir()
+                (package / "__init__.py").write_text("from .writer import SummaryWriter")
+                (package / "writer.py").write_text(chr(10).join([
+                    "class SummaryWriter:",
+                    "    def __init__(self, logdir): self.logdir, self.written = logdir, []",
+                    "    def add_scalar(self, tag, scalar_value, global_step=None, walltime=None): self.written.append(tag)",
+                    "    def add_scalars(self, main_tag, tag_scalar_dict, global_step=None): pass"]))
+                sys.path.insert(0, folder)
+                from tensorboardX import SummaryWriter
+                train, test = SummaryWriter("runs/train"), SummaryWriter("runs/test")
+                loss = torch.tensor(2.5)
+                count = len(records())
+                train.add_scalar("loss", loss, global_step=7)
+                test.add_scalar("loss", 3.5)
+                test.add_scalar("loss", 4.5)
+                train.add_scalar("name", "no number")
+                train.add_scalars("rates", {"a": 1.0}, 2)
+                points = [call.args for call in added.call_args_list]
+            assert points == [("loss", 7, 2.5), ("loss (test)", 0, 3.5), ("loss (test)", 1, 4.5), ("rates/a", 2, 1.0)], points
+            assert train.written == ["loss", "name"] and len(records()) == count, records()[count:]
+        """)
+
     def test_what_has_no_value_says_why(self):
         self.check("""
             torch.ones(3, device="meta") + 1

@@ -2,6 +2,7 @@
 #include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QPointer>
 #include <QTimer>
 
 #include "app/kernel/process/python_environment.h"
@@ -53,7 +54,9 @@ void EnvironmentProbe::ask(const QString& given) {
     if (error == QProcess::FailedToStart)
       fail(QStringLiteral("%1 can't be started: %2").arg(interpreter, process_->errorString()));
   });
-  QTimer::singleShot(limit_, process_, [this] {
+  // A process that was cancelled may live on, and this with another one.
+  QTimer::singleShot(limit_, this, [this, asked = QPointer(process_)] {
+    if (!asked || asked != process_) return;
     late_ = true;
     process_->kill();
   });

@@ -333,6 +333,8 @@ ForeignOp read_schema(std::string_view schema, OpDef& row) {
     if (op.counterpart) {
       row.vjp_formula = adapted_formula(*op.counterpart, known->inputs);
       row.facts = op.counterpart->facts;
+      // One that writes adds to a variable's gradient of an earlier pass.
+      if (op.counterpart->form == Form::sum && !op.writes) row.form = Form::sum;
     }
   }
   return op;
@@ -348,6 +350,10 @@ std::string foreign_name(std::string_view qualified_name) {
 
 bool is_foreign(const OpDef& op) {
   return op.shape_rule == &shapes_of_foreign;
+}
+
+bool is_stop_of_playback(const OpDef& op) {
+  return op.form == Form::sum || (is_foreign(op) && op.name == "autograd.AccumulateGrad");
 }
 
 const ForeignOp* foreign_of(const OpDef& op) {

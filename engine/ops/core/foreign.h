@@ -44,6 +44,9 @@ const ForeignOp& foreign_op(std::string_view schema);
 const ForeignOp* foreign_of(const OpDef& op);
 /// Cheap enough for every op.
 bool is_foreign(const OpDef& op);
+/// Of ops that a playback runs by itself, in no VJP: whether a step stops at it. Sums of gradients are such,
+/// and in PyTorch's graphs the arrival of a gradient at its variable.
+bool is_stop_of_playback(const OpDef& op);
 /// "aten.add_.Tensor"; without the overload's name where it is the default one: "aten.mm".
 std::string foreign_name(std::string_view qualified_name);
 

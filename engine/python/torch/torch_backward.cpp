@@ -7,6 +7,7 @@
 
 #include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
+#include "engine/python/source_lines.h"
 #include "engine/python/torch/torch_tensors.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/missing_values.h"
@@ -135,8 +136,16 @@ const Forward* forward_of(std::int64_t node) {
   return nullptr;
 }
 
-/// Before a node runs. `wanted`: which of its edges lead on.
-bool begin_node(std::int64_t node, const py::tuple& cotangents, const std::vector<bool>& wanted) {
+/// The row of a Function of the program: no op of PyTorch's computes its VJP.
+const OpDef* own_function(const std::string& name) {
+  return foreign_op("autograd::" + name + "(Tensor[] inputs) -> Tensor[]").row;
+}
+
+/// Before a node runs. `wanted`: which of its edges lead on. `name`, `code`: of a Function of the program and
+/// its backward(), which the VJP is, with the offset of an instruction on the line to show; "" and None for
+/// PyTorch's own nodes.
+bool begin_node(std::int64_t node, const py::tuple& cotangents, const std::vector<bool>& wanted,
+                const std::string& name, const py::object& code, int instruction) {
   Observer* observer = current_observer();
   const Forward* forward = observer && !open.empty() ? forward_of(node) : nullptr;
   if (!forward) return false;
@@ -149,13 +158,16 @@ bool begin_node(std::int64_t node, const py::tuple& cotangents, const std::vecto
     asked[forward->floating[i]] = wanted[i];
   Event event;
   event.kind = EventKind::vjp;
-  event.op = forward->op;
-  event.name = forward->op->name;
+  event.op = name.empty() ? forward->op : own_function(name);
+  event.name = event.op->name;
   event.inputs = given;
   event.forward_record = forward->record;
   event.tape = graph().tape;
   event.wanted = {asked.get(), forward->inputs};
-  const LocationScope at_forward(forward->location);
+  const bool has_line = PyCode_Check(code.ptr()) && is_users(reinterpret_cast<PyCodeObject*>(code.ptr()));
+  const LocationScope at_place(
+      has_line ? location_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction)
+               : forward->location);
   push(*observer, event, forward);
   return true;
 }
@@ -198,6 +210,7 @@ void bind_backward(py::module_& torch) {
   torch.def("end_backward", &end_backward, py::arg("depth"), py::arg("gradients"), py::arg("error"),
             py::arg("keeps_graph"), "It ended; error: the exception's text, or \"\".");
   torch.def("begin_node", &begin_node, py::arg("node"), py::arg("cotangents"), py::arg("wanted"),
+            py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
             "A node, by its number, is about to run. False: it has no record, and end_node() is not due.");
   torch.def("end_node", &end_node, py::arg("gradients"), "The node that began last has run.");
 }

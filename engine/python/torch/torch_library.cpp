@@ -26,6 +26,23 @@ void find_dtypes(Library& torch) {
     if (PyObject* object = attribute_or_null(torch.module, name)) torch.dtypes.emplace(object, dtype);
 }
 
+/// A new tensor, because one of the program may have had its storage asked for.
+bool has_lasting_storages(PyObject* module) {
+  py::dict how;
+  how["device"] = "cpu";
+  const py::object tensor = checked(PyObject_GetAttrString(module, "empty"))(0, **how);
+  return tensor.attr("untyped_storage")().is(tensor.attr("untyped_storage")());
+}
+
+void find_storages(PyObject* module, Library& torch) {
+  torch.data_pointer = attribute_of(reinterpret_cast<PyObject*>(torch.tensor), "data_ptr");
+  torch.storages_are_objects = has_lasting_storages(module);
+  if (torch.storages_are_objects) return;
+  const auto storage = checked(PyObject_GetAttrString(module, "UntypedStorage"));
+  torch.storage_expired = attribute_of(storage.ptr(), "_expired");
+  torch.free_weak_storage = attribute_of(storage.ptr(), "_free_weak_ref");
+}
+
 }  // namespace
 
 void load_library(PyObject* module) {
@@ -41,6 +58,7 @@ void load_library(PyObject* module) {
   torch->storage_address = attribute_or_null(core.ptr(), "_storage_address");
   if (!torch->storage_address) torch->storage_address = attribute_of(core.ptr(), "_storage_id");
   torch->data_address = attribute_or_null(core.ptr(), "_data_address");
+  find_storages(module, *torch);
   torch->lazy_clone = attribute_or_null(module, "_lazy_clone");
   const auto autograd = checked(PyObject_GetAttrString(core.ptr(), "_autograd"));
   torch->sequence_number = attribute_or_null(autograd.ptr(), "_get_sequence_nr");
@@ -58,7 +76,7 @@ void load_library(PyObject* module) {
                                                       {&torch->name_is_conj, "is_conj"},
                                                       {&torch->name_is_neg, "is_neg"},
                                                       {&torch->name_requires_grad, "requires_grad"},
-                                                      {&torch->name_data_ptr, "data_ptr"},
+                                                      {&torch->name_weak_ref, "_weak_ref"},
                                                       {&torch->name_op, "_op"},
                                                       {&torch->name_schema, "_schema"}};
   for (const auto& [place, text] : names) *place = checked(PyUnicode_InternFromString(text)).release().ptr();

@@ -18,7 +18,13 @@ struct Library {
   PyTypeObject* dtype = nullptr;        ///< torch.dtype
   PyObject* storage_address = nullptr;  ///< torch._C._storage_address or _storage_id; never nullptr
   PyObject* data_address = nullptr;     ///< torch._C._data_address; nullptr: the release lacks it
+  PyObject* data_pointer = nullptr;     ///< Tensor.data_ptr as PyTorch has it, which notes no export
   PyObject* lazy_clone = nullptr;       ///< torch._lazy_clone; nullptr: the release lacks it
+  /// Whether a storage has one Python object as long as it lives, whose weak references tell when it is gone.
+  /// Otherwise (up to 2.1) each untyped_storage() makes another one.
+  bool storages_are_objects = true;
+  PyObject* storage_expired = nullptr;    ///< UntypedStorage._expired
+  PyObject* free_weak_storage = nullptr;  ///< UntypedStorage._free_weak_ref
   PyObject* sequence_number =
       nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
   PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
@@ -26,7 +32,7 @@ struct Library {
   // Interned names of attributes.
   PyObject *name_version, *name_shape, *name_stride, *name_dtype, *name_storage_offset, *name_untyped_storage,
       *name_nbytes, *name_layout, *name_device, *name_is_cpu, *name_is_conj, *name_is_neg,
-      *name_requires_grad, *name_data_ptr, *name_op, *name_schema;
+      *name_requires_grad, *name_weak_ref, *name_op, *name_schema;
 };
 
 /// Throws ForeignException where the module lacks what every release from 2.1 on has.

@@ -37,7 +37,8 @@ py::object torch_tensor(const Tensor& tensor) {
   how["device"] = "cpu";
   const py::object flat = torch_attribute("empty")(py::make_tuple(items), **how);
   if (items > 0) {
-    const auto address = py::cast<std::uintptr_t>(flat.attr("data_ptr")());
+    const auto address =
+        checked(PyObject_CallOneArg(library()->data_pointer, flat.ptr())).cast<std::uintptr_t>();
     std::memcpy(reinterpret_cast<void*>(address), tensor.raw() + low * size,
                 static_cast<std::size_t>(items * size));
   }
@@ -165,6 +166,29 @@ class NoGradient {
   py::object set_, before_;
 };
 
+/// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
+/// here.
+class GeneratorState {
+ public:
+  GeneratorState() : before_(torch_attribute("get_rng_state")()) {}
+  ~GeneratorState() {
+    const py::error_scope raised;
+    try {
+      torch_attribute("set_rng_state")(before_);
+    } catch (const std::exception&) {
+      PyErr_Clear();
+    }
+  }
+  GeneratorState(const GeneratorState&) = delete;
+
+  bool has_changed() const {
+    return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>();
+  }
+
+ private:
+  const py::object before_;
+};
+
 bool is_same(const Tensor& left, const Tensor& right) {
   if (bool(left) != bool(right)) return false;
   if (!left) return true;
@@ -217,8 +241,9 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   if (bytes > most_tried_bytes) return;
   const py::error_scope raised_before;
   try {
+    const GeneratorState random;
     const Tensors again = run_row(row, call.inputs, call.attributes);
-    bool same = again.size() == outputs.size();
+    bool same = again.size() == outputs.size() && !random.has_changed();
     for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
     row.repeats = same ? Repeats::yes : Repeats::no;
   } catch (const std::exception&) {

@@ -12,6 +12,9 @@ namespace {
 /// Up to here a copy takes less time than a lazy clone.
 constexpr std::int64_t most_copied_at_once = 16 << 10;
 constexpr std::size_t most_views = 64;  // of a storage that are told apart
+/// Where storages are no objects, those that are gone are looked for after so many were added or copied.
+constexpr std::size_t fewest_looked_for = 256;
+constexpr std::uint64_t most_copied_between = 64 << 20;
 
 /// One value: a view of the storage as it is now.
 struct View {
@@ -25,7 +28,10 @@ struct View {
 
 struct KnownStorage {
   PyObject* reference = nullptr;  ///< a weak one, whose callback forgets the storage
-  bool own = false;               ///< an op made it while it was recorded
+  /// Where storages are no objects: PyTorch's own weak reference, an int. While it is held, no other storage
+  /// gets the address.
+  PyObject* weak = nullptr;
+  bool own = false;  ///< an op made it while it was recorded
   bool exported = false;
   std::vector<View> views;
   StoragePointer snapshot;
@@ -37,6 +43,8 @@ struct KnownTensors {
   bool has_negatives = false;
   std::unordered_map<std::uintptr_t, KnownStorage> storages;
   std::unordered_map<PyObject*, std::uintptr_t> by_reference;
+  std::size_t looked_for_at = fewest_looked_for;  ///< number of storages
+  std::uint64_t copied = 0;                       ///< bytes, since they were looked for
   PyObject* callback = nullptr;
 };
 
@@ -185,17 +193,67 @@ void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
     look.problem = "it is a negative that PyTorch has not computed yet";
 }
 
+bool is_gone(const Library& torch, PyObject* weak) {
+  const auto gone = py::reinterpret_steal<py::object>(PyObject_CallOneArg(torch.storage_expired, weak));
+  return is_true(gone);
+}
+
+void release_weak(const Library& torch, PyObject* weak) {
+  const auto done = py::reinterpret_steal<py::object>(PyObject_CallOneArg(torch.free_weak_storage, weak));
+  if (!done) PyErr_Clear();
+  Py_DECREF(weak);
+}
+
+/// Forgets the storages whose memory PyTorch has released: they have no callback.
+void forget_gone(const Library& torch) {
+  KnownTensors& all = tensors();
+  std::vector<std::pair<std::uintptr_t, PyObject*>> weak;
+  for (const auto& [storage, known] : all.storages)
+    if (known.weak) weak.emplace_back(storage, known.weak);
+  std::vector<KnownStorage> gone;  // what is released may run code that comes back here: last
+  for (const auto& [storage, reference] : weak) {
+    if (!is_gone(torch, reference)) continue;
+    const auto found = all.storages.find(storage);
+    if (found == all.storages.end() || found->second.weak != reference) continue;
+    gone.push_back(std::move(found->second));
+    all.storages.erase(found);
+  }
+  all.looked_for_at = std::max(fewest_looked_for, 2 * all.storages.size());
+  all.copied = 0;
+  for (const KnownStorage& each : gone) release_weak(torch, each.weak);
+}
+
+/// Keeps the storage's address from being another one's.
+void hold_address(const Library& torch, PyObject* storage, const Look& look) {
+  PyObject* weak = PyObject_CallMethodNoArgs(storage, torch.name_weak_ref);
+  if (!weak) return PyErr_Clear();
+  KnownStorage& known = tensors().storages[look.storage];
+  known.weak = weak;
+}
+
 KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& look, bool own) {
   KnownTensors& all = tensors();
-  const auto [found, is_new] = all.storages.try_emplace(look.storage);
-  KnownStorage& known = found->second;
-  if (!is_new) return known;
+  if (const auto found = all.storages.find(look.storage); found != all.storages.end()) return found->second;
+  if (!torch.storages_are_objects &&
+      (all.storages.size() >= all.looked_for_at || all.copied >= most_copied_between))
+    forget_gone(torch);
+  KnownStorage& known = all.storages[look.storage];
   known.own = own;
+  if (!torch.storages_are_objects) {
+    if (const py::object storage = method(tensor, torch.name_untyped_storage))
+      hold_address(torch, storage.ptr(), look);
+    else
+      PyErr_Clear();
+    KnownStorage& again = all.storages[look.storage];
+    if (!again.weak) again.own = false;  // another storage may come to this address: its bytes are compared
+    return again;
+  }
   if (!all.callback) all.callback = PyCFunction_New(&storage_gone_method, nullptr);
   const py::object storage = method(tensor, torch.name_untyped_storage);
   PyObject* reference = storage ? PyWeakref_NewRef(storage.ptr(), all.callback) : nullptr;
   if (!reference) {
     PyErr_Clear();
+    known.own = false;  // as above
     return known;
   }
   // The map may have moved meanwhile: nothing here keeps an iterator across Python's code.
@@ -213,8 +271,8 @@ void release_python(void* object) {
 const std::byte* memory_of(const Library& torch, PyObject* tensor, const Look& look) {
   const std::uintptr_t storage = torch.data_address ? address(torch.data_address, tensor) : 0;
   if (storage != 0) return reinterpret_cast<const std::byte*>(storage);
-  std::int64_t first = 0;
-  if (!to_number(method(tensor, torch.name_data_ptr), first) || first == 0) return nullptr;
+  const std::uintptr_t first = address(torch.data_pointer, tensor);
+  if (first == 0) return nullptr;
   return reinterpret_cast<const std::byte*>(first) -
          look.offset * static_cast<std::int64_t>(item_size(look.dtype));
 }
@@ -270,6 +328,7 @@ void take_snapshot(const Library& torch, PyObject* tensor, const Look& look) {
     const std::byte* memory = memory_of(torch, tensor, look);
     if (!memory && high > low) fail<FailedPreconditionError>("its memory cannot be read");
     snapshot = copied(memory, low, high);
+    tensors().copied += static_cast<std::uint64_t>(high - low);
   }
   known = &tensors().storages[look.storage];  // Python's code may have come between
   known->snapshot = std::move(snapshot);

@@ -50,6 +50,14 @@ class ForeignOpsTest : public QObject {
     QVERIFY(add.results.at(0).written);
   }
 
+  void steps_stop_at_sums_of_gradients_and_where_a_gradient_arrives() {
+    const auto stops = [](const char* schema) { return is_stop_of_playback(*foreign_op(schema).row); };
+    QVERIFY(stops("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"));
+    QVERIFY(stops("autograd::AccumulateGrad(Tensor variable, Tensor gradient) -> ()"));
+    QVERIFY(!stops(add_schema));
+    QVERIFY(!stops("aten::detach(Tensor(a) self) -> Tensor(a)"));
+  }
+
   void lists_defaults_and_several_results_are_read() {
     const ForeignOp& op = foreign_op(
         "test::many(Tensor?[] indices, Tensor[] values, int[2] stride=1, str mode=\"a, b)\", float "

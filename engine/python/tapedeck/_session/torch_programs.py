@@ -1,16 +1,18 @@
-"""Attaches to PyTorch when the program imports it; nothing of PyTorch is imported before."""
+"""Attaches to PyTorch, and to writers of TensorBoard's files, when the program imports them; nothing of them is imported before."""
 import importlib.util
 import sys
 
+from tapedeck.summary import tensorboard_writers
+
 
 class _Finder:
-    """Finds the module `torch` as Python would, with a loader that attaches after it has run."""
+    """Finds such a module as Python would, with a loader that attaches after it has run."""
 
     def __init__(self):
         self._searching = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self._searching:
+        if name not in _ATTACH or self._searching:
             return None
         self._searching = True
         try:
@@ -32,7 +34,7 @@ class _Loader:
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        _attach()
+        _ATTACH[module.__name__](module)
 
     def __getattr__(self, name):
         return getattr(self._loader, name)
@@ -40,16 +42,22 @@ class _Loader:
 
 def install():
     """From now on the program's import of torch attaches; at once where it was imported already."""
-    if hasattr(sys.modules.get("torch"), "Tensor"):
-        _attach()
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+    if hasattr(sys.modules.get("torch"), "Tensor"):
+        _attach(sys.modules["torch"])
+    for name in tensorboard_writers.MODULES:
+        if name in sys.modules:
+            tensorboard_writers.watch(sys.modules[name])
 
 
-def _attach():
+def _attach(_):
     """The program runs on where it fails: it does not know of this."""
     try:
         from tapedeck import torch as ours
         ours.attach()
     except Exception as error:
         print(f"tapedeck: PyTorch's ops are not recorded: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+_ATTACH = {"torch": _attach, **dict.fromkeys(tensorboard_writers.MODULES, tensorboard_writers.watch)}

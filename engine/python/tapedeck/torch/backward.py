@@ -1,7 +1,9 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
+import contextlib
 import functools
 
 import torch
+import torch.library
 
 from tapedeck import _engine
 
@@ -10,12 +12,34 @@ _NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
 
 
 def watch():
-    """Wraps the function that all backward passes from Python go through; does nothing a second time, or in a PyTorch without it."""
+    """Wraps the function that all backward passes from Python go through; does nothing a second time."""
     graph = torch.autograd.graph
     original = getattr(graph, "_engine_run_backward", None)
-    if original is None or hasattr(original, "_tapedeck_watches"):
+    if original is None:  # up to 2.2: a method of the engine, which is of a built-in type
+        variable = torch.autograd.Variable
+        if not isinstance(variable._execution_engine, _Engine):
+            variable._execution_engine = _Engine(variable._execution_engine)
         return
+    if hasattr(original, "_tapedeck_watches"):
+        return
+    run_backward = _recorded(original)
+    graph._engine_run_backward = run_backward
+    if getattr(torch.autograd, "_engine_run_backward", None) is original:
+        torch.autograd._engine_run_backward = run_backward
 
+
+class _Engine:
+    """PyTorch's, with run_backward() recorded."""
+
+    def __init__(self, original):
+        self._original = original
+        self.run_backward = _recorded(original.run_backward)
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+
+def _recorded(original):
     @functools.wraps(original)
     def run_backward(outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named):
         pass_on = functools.partial(original, outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named)
@@ -24,16 +48,15 @@ def watch():
         return _run(pass_on, tuple(outputs), tuple(inputs or ()), bool(keeps_graph))
 
     run_backward._tapedeck_watches = True
-    graph._engine_run_backward = run_backward
-    if getattr(torch.autograd, "_engine_run_backward", None) is original:
-        torch.autograd._engine_run_backward = run_backward
+    return run_backward
 
 
 def _run(pass_on, outputs, inputs, keeps_graph):
     _hook_nodes(outputs)
     depth = _engine.torch.begin_backward(outputs, inputs, keeps_graph)
     try:
-        results = pass_on()
+        with _on_this_thread():
+            results = pass_on()
     except BaseException as error:
         _engine.torch.end_backward(depth, (), f"{type(error).__name__}: {error}", keeps_graph)
         raise
@@ -41,9 +64,15 @@ def _run(pass_on, outputs, inputs, keeps_graph):
     return results
 
 
+def _on_this_thread():
+    """Nodes on a GPU run on a thread of its own otherwise, which knows nothing of the playback."""
+    return torch.autograd.set_multithreading_enabled(False) if torch.cuda.is_initialized() else contextlib.nullcontext()
+
+
 def _hook_nodes(outputs):
     """Each node below the outputs gets its hooks once, as long as it lives."""
-    waiting = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    waiting = [output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs]  # or a GradientEdge
+    waiting = [node for node in waiting if node is not None]
     while waiting:
         node = waiting.pop()
         metadata = node.metadata
@@ -55,13 +84,16 @@ def _hook_nodes(outputs):
         number = node._sequence_nr()
         if number < _NO_NUMBER:
             _hook(node, number, [edge is not None for edge in edges])
+        elif hasattr(node, "variable"):
+            _hook_accumulation(node, node.variable)
 
 
 def _hook(node, number, wanted):
+    own = _own_backward(node)
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(number, cotangents, wanted))
+        began.append(_engine.torch.begin_node(number, cotangents, wanted, *own))
 
     def after(gradients, _):
         if began and began.pop():
@@ -69,3 +101,36 @@ def _hook(node, number, wanted):
 
     node.register_prehook(before)
     node.register_hook(after)
+
+
+def _own_backward(node):
+    """(name, code of its backward, offset of its first statement) for a Function of the program; () for PyTorch's own nodes."""
+    function = getattr(type(node), "_forward_cls", None)
+    name = getattr(function, "__name__", "")
+    code = getattr(getattr(function, "backward", None), "__code__", None)
+    if not name.isascii() or not name.isidentifier():
+        return ()
+    lines = code.co_lines() if code is not None else ()  # those of decorators come first
+    return name, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
+
+
+def _hook_accumulation(node, variable):
+    """AccumulateGrad, the end of a path, adds to `variable.grad` or becomes it: no forward op has it as its VJP."""
+    accumulates = _accumulation()
+
+    def before(gradients):
+        if gradients[0] is not None:
+            with torch.no_grad():
+                accumulates(variable, gradients[0])
+
+    node.register_prehook(before)
+
+
+@functools.cache
+def _accumulation():
+    """An op that does nothing but to be recorded where a gradient arrives: with the variable as it is, and what comes to its `grad`."""
+    library = torch.library.Library("autograd", "FRAGMENT")
+    library.define("AccumulateGrad(Tensor variable, Tensor gradient) -> ()")
+    library.impl("AccumulateGrad", lambda variable, gradient: None, "CompositeExplicitAutograd")
+    _accumulation.library = library  # with it the op would go
+    return torch.ops.autograd.AccumulateGrad.default

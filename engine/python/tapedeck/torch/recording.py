@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tapedeck import _engine
-from tapedeck.torch import backward, scopes
+from tapedeck.torch import backward, compiled, data_parallel, exports, scopes
 
 OLDEST = (2, 1)  # what is used of PyTorch is there from that release on
 
@@ -46,10 +46,12 @@ def attach():
         raise RuntimeError(f"PyTorch {torch.__version__} is too old for its ops to be recorded; "
                            f"{'.'.join(map(str, OLDEST))} is the oldest that can")
     _engine.torch.load(torch, os.path.dirname(os.path.abspath(torch.__file__)))
-    _watch_exports()
+    exports.watch()
     _watch_threads()
     backward.watch()
     scopes.watch()
+    data_parallel.watch(attached)
+    compiled.watch(attached)
     mode = Recording()
     mode.__enter__()
     _entered = mode
@@ -61,6 +63,7 @@ def detach():
     mode, _entered = _entered, None
     if mode is not None:
         scopes.unwatch()
+        compiled.unwatch()
         mode.__exit__(None, None, None)
 
 
@@ -75,22 +78,6 @@ class recording:
     def __exit__(self, *raised):
         if not self._was_attached:
             detach()
-
-
-def _watch_exports():
-    """Memory whose address others get is copied rather than cloned lazily: a write to it would move it."""
-    for name in ("numpy", "data_ptr", "__dlpack__", "share_memory_"):
-        original = getattr(torch.Tensor, name, None)
-        if original is None or hasattr(original, "_tapedeck_watches"):
-            continue
-
-        def exporting(self, *arguments, _original=original, **named):
-            _engine.torch.note_export(self)
-            return _original(self, *arguments, **named)
-
-        functools.update_wrapper(exporting, original)
-        exporting._tapedeck_watches = True
-        setattr(torch.Tensor, name, exporting)
 
 
 def _watch_threads():

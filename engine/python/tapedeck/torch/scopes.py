@@ -1,6 +1,8 @@
-"""Module scopes: ops that run inside of a module have its path from the outermost one, "layer1/conv", as their scope."""
+"""Scopes: ops that run inside of a module have its path from the outermost one, "layer1/conv", those of an optimiser's step "SGD.step"."""
+import functools
 import threading
 
+from torch.autograd.profiler import record_function
 from torch.nn.modules import module as modules
 
 from tapedeck import _engine
@@ -9,6 +11,7 @@ from tapedeck import _engine
 class _Thread(threading.local):
     def __init__(self):
         self.open = []  # (the module, its paths below the outermost one, whether it opened a scope)
+        self.regions = []  # (the optimiser's region, what `open` was)
 
 
 _thread = _Thread()
@@ -18,6 +21,7 @@ def watch():
     """Opens and closes the scopes from now on; does nothing a second time."""
     if watch.handles:
         return
+    _watch_regions()
     watch.handles = [modules.register_module_forward_pre_hook(_enter),
                      modules.register_module_forward_hook(_leave, always_call=True)]
 
@@ -29,6 +33,43 @@ def unwatch():
     for handle in watch.handles:
         handle.remove()
     watch.handles = []
+
+
+def _watch_regions():
+    """Optimisers name their steps for PyTorch's profiler, in a region that also ends where the step raises."""
+    if hasattr(record_function.__enter__, "_tapedeck_watches"):
+        return
+    enter, leave = record_function.__enter__, record_function.__exit__
+
+    @functools.wraps(enter)
+    def entered(self):
+        result = enter(self)
+        name = str(self.name)
+        if watch.handles and name.startswith("Optimizer.step#"):
+            _engine.push_scope(name.removeprefix("Optimizer.step#") + "/")
+            _thread.regions.append((self, _thread.open))
+            _thread.open = []  # a closure's modules are outermost ones
+        return result
+
+    @functools.wraps(leave)
+    def left(self, *raised):
+        if any(region is self for region, _ in _thread.regions):
+            _leave_region(self)
+        return leave(self, *raised)
+
+    entered._tapedeck_watches = True
+    record_function.__enter__, record_function.__exit__ = entered, left
+
+
+def _leave_region(left):
+    while True:
+        for _, _, has_scope in reversed(_thread.open):  # of modules that an exception left
+            if has_scope:
+                _engine.pop_scope()
+        region, _thread.open = _thread.regions.pop()
+        _engine.pop_scope()
+        if region is left:
+            return
 
 
 def _enter(module, _):
