@@ -35,6 +35,21 @@ bool stops_on_line(const Graph& graph, const FunctionLine& line) {
   });
 }
 
+/// What a run of the graph does on the line where it has no op there; nullptr: nothing.
+const char* done_on_line(const Graph& graph, const FunctionLine& line) {
+  for (const Node& node : graph.nodes) {
+    if (line.is_at(node.location)) {
+      if (node.kind == graph::NodeKind::assign) return "assigns to a variable";
+      if (node.kind == graph::NodeKind::branch) return "chooses a branch";
+      if (node.kind == graph::NodeKind::loop) return "begins a loop";
+      if (node.tape) return "uses a tape";
+    }
+    for (const auto& inner : node.graphs)
+      if (const char* done = done_on_line(*inner, line)) return done;
+  }
+  return nullptr;
+}
+
 std::string line_of_location(std::uint32_t location) {
   const std::uint32_t line = location_of(location).line;
   return line == 0 ? std::string("another line") : "line " + std::to_string(line);
@@ -68,6 +83,9 @@ std::optional<std::string> note_on_line(const FunctionEntry& entry,
                                         const FunctionLine& line) {
   for (auto made = traces.rbegin(); made != traces.rend(); ++made)
     if (auto change = change_on_line(*made->trace, line, entry.name)) return change;
+  for (auto made = traces.rbegin(); made != traces.rend(); ++made)
+    if (const char* done = done_on_line(made->trace->running(), line))
+      return "No op on this line: the graph of " + entry.name + " only " + done + " here.";
   if (std::ranges::binary_search(entry.code_lines, line.number))
     return "Runs only while " + entry.name + " is traced: the graph has no op of this line.";
   return "No op on this line: it has no code.";
