@@ -1,6 +1,7 @@
 #include "engine/debug/line_notes.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/graph/calls.h"
 #include "engine/graph/eager.h"
@@ -17,9 +18,15 @@ using graph::Node;
 struct FunctionLine {
   const std::string& cell;
   std::uint32_t number;
+  /// Graphs have far more nodes than lines, and location_of copies names.
+  mutable std::unordered_map<std::uint32_t, bool> known = {};
   bool is_at(std::uint32_t location) const {
-    const SourceLocation place = location_of(location);
-    return place.line == number && (place.cell.empty() ? place.file : place.cell) == cell;
+    const auto [found, is_new] = known.try_emplace(location, false);
+    if (is_new) {
+      const SourceLocation place = location_of(location);
+      found->second = place.line == number && (place.cell.empty() ? place.file : place.cell) == cell;
+    }
+    return found->second;
   }
 };
 
