@@ -295,8 +295,7 @@ QString FunctionsModel::emptyText() const {
 
 QString FunctionsModel::graphNote() const {
   if (!graphProblem_.isEmpty()) return graphProblem_;
-  if (trace_ == 0) return {};
-  if (rowsOf_ == trace_ && rowsOfStage_ == stage_) return chosenGradient() ? gradientNote() : QString();
+  if (trace_ == 0 || (rowsOf_ == trace_ && rowsOfStage_ == stage_)) return {};
   return rowsTotal_ == 0 ? QStringLiteral("Fetching the graph …")
                          : QStringLiteral("Fetching the graph: %1 of %2 rows")
                                .arg(countText(comingRows_.size()), countText(rowsTotal_));

@@ -43,7 +43,7 @@ class FunctionsModel : public QObject {
   QString listNote() const;
   /// What is to be said where there is no function.
   QString emptyText() const;
-  /// How far the graph has come, or why it is not here; when a gradient's runs. Empty: it is here.
+  /// How far the graph has come, or why it is not here. Empty: it is.
   QString graphNote() const;
 
  public slots:

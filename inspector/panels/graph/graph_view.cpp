@@ -267,6 +267,7 @@ void GraphView::Private::showNotes() {
                        others == 1 ? QStringLiteral("argument or removed node")
                                    : QStringLiteral("arguments or removed nodes"));
   }
+  if (text.isEmpty() && model->chosenGradient()) text = gradientNote();
   showNote(graphNote, text);
 }
 
