@@ -47,10 +47,18 @@ bool a_single_tape_records() {
          std::ranges::none_of(tapes, [](const auto& tape) { return tape->records() && tape->persistent; });
 }
 
+bool has_array_calls(const Node& node) {
+  return is_array_call(node) || std::ranges::any_of(node.graphs, [](const auto& inner) {
+           return std::ranges::any_of(inner->nodes, has_array_calls);
+         });
+}
+
 /// Why no inputs make the gradient of a graph with that node a graph; nullptr: it is no obstacle.
 const char* obstacle_of(const Node& node) {
   if (node.tape) return "it plays a tape of its own";
-  if (has_differentiable_calls(node)) return "it calls Python, whose ops the tape has to see";
+  if (has_differentiable_calls(node))
+    return has_array_calls(node) ? "it has a TensorArray or a list that grows, whose ops the tape has to see"
+                                 : "each run calls Python, whose ops the tape has to see";
   if (node.kind == NodeKind::unwind ||
       (node.kind == NodeKind::loop && node.results.size() > node.graphs[1]->arguments))
     return "it is a gradient itself";
