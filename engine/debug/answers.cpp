@@ -330,10 +330,11 @@ protocol::Breakpoints Answers::set_breakpoints(const protocol::SetBreakpoints& r
   const std::lock_guard lock(breakpoints_mutex_);
   std::vector<std::uint8_t> bytes = protocol::encode(0, protocol::Request(request));
   Breakpoints& set = recorder_.breakpoints();
-  if (bytes != breakpoints_set_ || breakpoints_lines_ != set.lines_version()) {
+  if (const std::uint64_t lines = set.lines_version();
+      bytes != breakpoints_set_ || breakpoints_lines_ != lines) {
     breakpoints_answer_ = {set.set(request)};
     breakpoints_set_ = std::move(bytes);
-    breakpoints_lines_ = set.lines_version();
+    breakpoints_lines_ = lines + 1;  // where others set some meanwhile, it is more
   }
   protocol::Breakpoints answer = breakpoints_answer_;
   for (const protocol::BreakpointHits& counted : recorder_.breakpoints().hits())

@@ -34,6 +34,9 @@ protocol::FunctionTrace describe_trace(const graph::FunctionEntry::Made& made) {
   row.cell = place.cell;
   row.file = place.file;
   row.line = place.line;
+  for (const graph::OuterGradients::Seen& seen : made.trace->gradients->all())
+    row.gradients.push_back(
+        {seen.id, seen.inputs, seen.why_played, seen.graph ? graph::count_nodes(seen.graph->running()) : 0});
   return row;
 }
 
@@ -86,7 +89,15 @@ protocol::GraphFunctions describe_functions(const protocol::GetGraphFunctions& r
 
 protocol::Reply describe_graph(const protocol::GetGraph& request, const CancelFlag* cancel) {
   check_count("get_graph", request.count, most_graph_rows, "rows");
-  const auto trace = graph::find_trace(request.trace);
+  std::shared_ptr<const graph::TracedGraph> trace = graph::find_trace(request.trace);
+  if (const auto gradient = trace ? std::nullopt : graph::find_gradient(request.trace)) {
+    const graph::OuterGradients::Seen seen = graph::traced_gradient(*gradient);
+    if (!seen.graph)
+      return protocol::Failure{
+          "A tape plays the VJPs of " + gradient->of->traced.name + " one by one: " + seen.why_played + ".",
+          "played"};
+    trace = seen.graph;
+  }
   if (!trace)
     return protocol::Failure{"Trace " + std::to_string(request.trace) +
                                  " is not there any longer: its function has gone, or traces anew.",

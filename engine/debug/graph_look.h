@@ -12,7 +12,8 @@ protocol::GraphFunctions describe_functions(const protocol::GetGraphFunctions& r
 
 /// Nodes have the numbers of the trace in every stage, so that one node keeps its name. What a pass merged or
 /// removed is a row where it was. Throws BadRequest for a stage that is not there or more than 2000 rows at
-/// once; a Failure "gone" where the trace is not alive any longer.
+/// once; a Failure "gone" where the trace is not alive any longer, "played" for a gradient that is no graph.
+/// A gradient's graph is traced when it is first asked for.
 protocol::Reply describe_graph(const protocol::GetGraph& request, const CancelFlag* cancel);
 
 }  // namespace tapedeck::debug

@@ -1,6 +1,7 @@
 #include "engine/debug/line_notes.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/graph/calls.h"
 #include "engine/graph/eager.h"
@@ -17,9 +18,15 @@ using graph::Node;
 struct FunctionLine {
   const std::string& cell;
   std::uint32_t number;
+  /// Graphs have far more nodes than lines, and location_of copies names.
+  mutable std::unordered_map<std::uint32_t, bool> known = {};
   bool is_at(std::uint32_t location) const {
-    const SourceLocation place = location_of(location);
-    return place.line == number && (place.cell.empty() ? place.file : place.cell) == cell;
+    const auto [found, is_new] = known.try_emplace(location, false);
+    if (is_new) {
+      const SourceLocation place = location_of(location);
+      found->second = place.line == number && (place.cell.empty() ? place.file : place.cell) == cell;
+    }
+    return found->second;
   }
 };
 
@@ -33,6 +40,21 @@ bool stops_on_line(const Graph& graph, const FunctionLine& line) {
       if ((part->is_call || part->vjp_of) && line.is_at(part->location)) return true;
     return std::ranges::any_of(node.graphs, [&](const auto& inner) { return stops_on_line(*inner, line); });
   });
+}
+
+/// What a run of the graph does on the line where it has no op there; nullptr: nothing.
+const char* done_on_line(const Graph& graph, const FunctionLine& line) {
+  for (const Node& node : graph.nodes) {
+    if (line.is_at(node.location)) {
+      if (node.kind == graph::NodeKind::assign) return "assigns to a variable";
+      if (node.kind == graph::NodeKind::branch) return "chooses a branch";
+      if (node.kind == graph::NodeKind::loop) return "begins a loop";
+      if (node.tape) return "uses a tape";
+    }
+    for (const auto& inner : node.graphs)
+      if (const char* done = done_on_line(*inner, line)) return done;
+  }
+  return nullptr;
 }
 
 std::string line_of_location(std::uint32_t location) {
@@ -68,6 +90,9 @@ std::optional<std::string> note_on_line(const FunctionEntry& entry,
                                         const FunctionLine& line) {
   for (auto made = traces.rbegin(); made != traces.rend(); ++made)
     if (auto change = change_on_line(*made->trace, line, entry.name)) return change;
+  for (auto made = traces.rbegin(); made != traces.rend(); ++made)
+    if (const char* done = done_on_line(made->trace->running(), line))
+      return "No op on this line: the graph of " + entry.name + " only " + done + " here.";
   if (std::ranges::binary_search(entry.code_lines, line.number))
     return "Runs only while " + entry.name + " is traced: the graph has no op of this line.";
   return "No op on this line: it has no code.";

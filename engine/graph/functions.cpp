@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "engine/graph/gradient_graph.h"
+#include "engine/graph/run.h"
+#include "engine/tensor/error.h"
+
 namespace tapedeck::graph {
 namespace {
-
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> newest{0};
-  return ++newest;
-}
 
 /// Entries go when the host language collects them, on any thread.
 struct FunctionRegistry {
@@ -23,10 +22,11 @@ FunctionRegistry& function_registry() {
 
 }  // namespace
 
-TracedGraph::TracedGraph(Graph graph) : id(next_id()), traced(std::move(graph)), passes(run_passes(traced)) {}
+TracedGraph::TracedGraph(Graph graph)
+    : id(new_view_id()), traced(std::move(graph)), passes(run_passes(traced)) {}
 
 FunctionEntry::FunctionEntry(std::string named, std::uint32_t defined, std::vector<std::uint32_t> lines)
-    : id(next_id()), name(std::move(named)), location(defined), code_lines(std::move(lines)) {}
+    : id(new_view_id()), name(std::move(named)), location(defined), code_lines(std::move(lines)) {}
 
 void FunctionEntry::add(const std::shared_ptr<TracedGraph>& trace, TraceNote note) {
   const std::lock_guard lock(mutex_);
@@ -64,6 +64,33 @@ std::shared_ptr<const TracedGraph> find_trace(std::uint64_t id) {
     for (const FunctionEntry::Made& made : entry->traces())
       if (made.trace->id == id) return made.trace;
   return nullptr;
+}
+
+std::optional<FoundGradient> find_gradient(std::uint64_t id) {
+  for (const auto& entry : traced_functions())
+    for (const FunctionEntry::Made& made : entry->traces())
+      for (OuterGradients::Seen& seen : made.trace->gradients->all())
+        if (seen.id == id) return FoundGradient{made.trace, std::move(seen)};
+  return std::nullopt;
+}
+
+OuterGradients::Seen traced_gradient(const FoundGradient& found) {
+  OuterGradients::Seen seen = found.seen;
+  if (seen.graph || !seen.why_played.empty()) return seen;
+  const TracedGraph& of = *found.of;
+  try {
+    // What runs under a tape; the executable itself is the program's, and may go meanwhile.
+    const Graph graph = merges(of.passes) ? unmerged(of.traced) : of.running();
+    seen.graph =
+        std::make_shared<const TracedGraph>(GradientGraphs(graph).traced_gradient(seen.known, seen.alone));
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    take_failed_location();
+    seen.why_played = error.what();
+  }
+  of.gradients->keep(seen.id, seen.graph, seen.why_played);
+  return seen;
 }
 
 std::uint64_t count_nodes(const Graph& graph) {

@@ -5,22 +5,26 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/graph/outer_gradients.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/protocol/graph_functions.h"
 
 namespace tapedeck::graph {
 
-/// A traced graph, and what each pass made of it. Immutable but for the counts.
-struct TracedGraph {
+/// A traced graph, and what each pass made of it. Immutable but for the counts and gradients.
+class TracedGraph {
+ public:
   explicit TracedGraph(Graph graph);
   const std::uint64_t id;  ///< in this process, never 0
   const Graph traced;
   const std::vector<NamedPassed> passes;
   std::atomic<std::uint64_t> calls{0};    ///< that ran it
   std::atomic<std::uint64_t> inlined{0};  ///< how often it became part of another graph, kept or not
+  const std::shared_ptr<OuterGradients> gradients = std::make_shared<OuterGradients>();
 
   /// 0: as it was traced; n: after the nth pass.
   const Graph& stage(std::size_t number) const {
@@ -70,6 +74,16 @@ std::shared_ptr<FunctionEntry> new_function_entry(std::string name, std::uint32_
 std::vector<std::shared_ptr<FunctionEntry>> traced_functions();
 /// nullptr where it is not alive, or of no function that is.
 std::shared_ptr<const TracedGraph> find_trace(std::uint64_t id);
+
+/// A gradient of a trace that is alive.
+struct FoundGradient {
+  std::shared_ptr<const TracedGraph> of;
+  OuterGradients::Seen seen;
+};
+std::optional<FoundGradient> find_gradient(std::uint64_t id);
+/// With its graph, which is traced when it is first asked for, on any thread; or with the reason why a tape
+/// always plays the VJPs instead.
+OuterGradients::Seen traced_gradient(const FoundGradient& found);
 
 /// The graph's nodes without its parameters, with those of branches and loops.
 std::uint64_t count_nodes(const Graph& graph);

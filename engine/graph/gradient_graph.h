@@ -9,11 +9,13 @@
 // something for an input, the gradient graph begins with that sum.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 
 namespace tapedeck::graph {
 
+class OuterGradients;
 class TapedGraph;
 
 /// Those of one graph. Safe from several threads.
@@ -45,7 +48,14 @@ class GradientGraphs {
   ///   - rows of an input that are gathered, as their gradient may be wanted as rows;
   ///   - no more than one node that a tape would have.
   /// Sides and bodies that are run so are calls themselves, each with its gradient's graph.
-  std::optional<Tensors> run_taped(std::span<const Tensor> arguments, const Draws* outer);
+  /// `notes`: gets what tapes have of the first such run; may be nullptr.
+  std::optional<Tensors> run_taped(std::span<const Tensor> arguments, const Draws* outer,
+                                   OuterGradients* notes);
+  /// For views: what the tapes of this thread, which records, have of a run with these arguments.
+  void note_tapes(std::span<const Tensor> arguments, OuterGradients& notes);
+  /// For views: the gradient of these inputs from all results, as it is traced. An Error says why a tape
+  /// plays the VJPs one by one instead.
+  Graph traced_gradient(const std::vector<bool>& known, bool alone) const;
 
  private:
   struct Known;
@@ -58,9 +68,13 @@ class GradientGraphs {
   /// Constants from before the trace inside of branches and loops: ids. A tape that watches one has each
   /// node.
   std::vector<std::uint64_t> inner_constants_;
-  bool is_possible_ = false;       ///< for some inputs
-  bool depends_on_tapes_ = false;  ///< what is kept: on whether a single tape records
+  std::vector<std::size_t> readable_;  ///< nodes: parameters and variables that may have gradients
+  std::string why_played_;             ///< why it is not possible for any inputs
+  bool is_possible_ = false;           ///< for some inputs
+  bool depends_on_tapes_ = false;      ///< what is kept: on whether a single tape records
+  std::atomic<bool> noted_{false};     ///< a run while nothing records
   std::mutex mutex_;
+  std::vector<bool> noted_last_;  ///< of `readable_`, and behind these `alone`: by note_tapes
   /// By what a tape knows, and whether a single one records; nullptr: not possible for these.
   std::map<std::pair<std::vector<bool>, bool>, std::shared_ptr<TapedGraph>> taped_;
 };

@@ -151,7 +151,8 @@ Attributes TapedGraph::ForwardTrace::drawn(const Node& node, std::int32_t number
   return draws_[number] = Attributes(std::move(values));
 }
 
-std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) const {
+std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request,
+                                                        std::optional<Graph>* as_traced) const {
   const UnobservedScope unobserved;  // the debugger's own code may play a tape, too
   const StopRecording stopped;
   ForwardTrace forward(*this);
@@ -220,12 +221,13 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::trace(const Request& request) 
     places[wanted[i]] = results.size();
     results.push_back(gradients[i]);
   }
-  return made_gradient(tracer.finish(results), forward, std::move(places), request.is_taped);
+  return made_gradient(tracer.finish(results), forward, std::move(places), request.is_taped, as_traced);
 }
 
 std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, const ForwardTrace& forward,
                                                                 std::vector<std::size_t> places,
-                                                                bool is_taped) const {
+                                                                bool is_taped,
+                                                                std::optional<Graph>* as_traced) const {
   graph.watched_up_to = graph_.watched_up_to;
   for (Node& node : graph.nodes) {
     const auto outer = outer_draw_of(node);
@@ -241,6 +243,7 @@ std::unique_ptr<TapedGraph::Gradient> TapedGraph::made_gradient(Graph graph, con
     kept.push_back(found == kept_.end() ? Gradient::not_there
                                         : static_cast<std::size_t>(found - kept_.begin()));
   }
+  if (as_traced) *as_traced = graph;
   // A tape adds up what each node gives, in the order of eager code: so nodes that it sees are not merged.
   auto made = std::make_unique<Gradient>(is_taped ? unmerged(graph) : run_passes(graph).back().passed.graph,
                                          places.size());

@@ -7,6 +7,7 @@
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
 #include "engine/graph/gradient_graph.h"
+#include "engine/graph/outer_gradients.h"
 #include "engine/graph/run_log.h"
 #include "engine/graph/schedule.h"
 #include "engine/graph/specializations.h"
@@ -440,9 +441,15 @@ Tensors Executable::run(std::span<const Tensor> arguments, const Options& option
 
 std::optional<Tensors> Executable::run_taped(std::span<const Tensor> arguments, const Draws* outer) const {
   const detail::ThreadState& thread = detail::thread_state;
-  if (thread.recording == 0 || thread.quiet != 0 || !is_unattended()) return std::nullopt;
+  if (thread.recording == 0 || thread.quiet != 0) return std::nullopt;
+  if (!is_unattended()) {
+    if (!outer_gradients_ || !current_observer()) return std::nullopt;
+    check(arguments);
+    gradients_->note_tapes(arguments, *outer_gradients_);
+    return std::nullopt;
+  }
   check(arguments);
-  return gradients_->run_taped(arguments, outer);
+  return gradients_->run_taped(arguments, outer, outer_gradients_.get());
 }
 
 std::optional<Tensors> Executable::run_specialized(std::span<const Tensor> arguments,

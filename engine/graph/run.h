@@ -13,6 +13,7 @@
 namespace tapedeck::graph {
 
 class GradientGraphs;
+class OuterGradients;
 class Schedule;
 class Specializations;
 struct NameIndex;
@@ -44,6 +45,8 @@ class Executable {
   Tensors call(std::span<const Tensor> arguments) const;
 
   const Graph& graph() const { return graph_; }
+  /// From now on views see there what tapes around its runs have of it. Before the first run.
+  void note_gradients(std::shared_ptr<OuterGradients> notes) { outer_gradients_ = std::move(notes); }
 
   struct Options {
     const Draws* outer = nullptr;  ///< as operator()'s
@@ -83,6 +86,7 @@ class Executable {
   Layout layout_;
   std::unique_ptr<const Schedule> schedule_;
   std::unique_ptr<GradientGraphs> gradients_;
+  std::shared_ptr<OuterGradients> outer_gradients_;   ///< nullptr: no view asks
   bool plays_tapes_ = false;                          ///< that it makes itself
   std::unique_ptr<Specializations> specializations_;  ///< nullptr: all shapes are known
   mutable std::once_flag names_once_;

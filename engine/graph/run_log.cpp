@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "engine/ops/core/observer.h"
 #include "engine/record/trace/thread_record.h"
@@ -33,8 +34,12 @@ std::size_t logged_size(const LoggedRun& run) {
   return numbers_of_a_run + run.tensors.size() + 2 * run.steps.capacity();
 }
 
-/// With the mutex locked. Runs that have not ended stay: as many as lie in each other.
-void drop_oldest_runs(Log& log) {
+using Runs = std::vector<std::shared_ptr<LoggedRun>>;
+
+/// With the mutex locked: the caller destroys what goes behind it, as constants may own objects of the host
+/// language, whose destructors may run ops. Runs that have not ended stay: as many as lie in each other.
+Runs take_oldest_runs(Log& log) {
+  Runs taken;
   const auto has_ended = [](const auto& run) { return run->after != UINT64_MAX; };
   while (log.numbers > most_logged_numbers) {
     ThreadRuns* from = nullptr;
@@ -45,11 +50,13 @@ void drop_oldest_runs(Log& log) {
       from = &thread;
       oldest = first;
     }
-    if (!from) return;
+    if (!from) break;
     from->forgotten_to = std::max(from->forgotten_to, (*oldest)->after);
     log.numbers -= std::min(log.numbers, logged_size(**oldest));
+    taken.push_back(std::move(*oldest));
     from->runs.erase(oldest);
   }
+  return taken;
 }
 
 /// 0: no run around has computed it.
@@ -94,10 +101,11 @@ RunningGraph::RunningGraph(std::shared_ptr<const NameIndex> index)
   innermost_run = this;
   if (run_->traces) return;
   Log& log = run_log();
-  const std::lock_guard lock(log.mutex);
+  Runs taken;
+  const std::lock_guard lock(log.mutex);  // ends before `taken` goes
   log.threads[run_->thread].runs.push_back(run_);
   log.numbers += logged_size(*run_);
-  drop_oldest_runs(log);
+  taken = take_oldest_runs(log);
 }
 
 RunningGraph::~RunningGraph() {
@@ -157,7 +165,9 @@ Names names_here() {
 std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool running) {
   Log& log = run_log();
   const std::lock_guard lock(log.mutex);
-  const ThreadRuns& known = log.threads[thread];
+  const auto found = log.threads.find(thread);
+  if (found == log.threads.end()) return std::nullopt;
+  const ThreadRuns& known = found->second;
   const auto& runs = known.runs;
   if (record <= known.forgotten_to) return std::nullopt;
   const auto behind =
@@ -196,11 +206,15 @@ std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool r
 
 void forget_runs() {
   Log& log = run_log();
-  const std::lock_guard lock(log.mutex);
+  Runs ended;
+  const std::lock_guard lock(log.mutex);  // ends before `ended` goes
   log.numbers = 0;
   for (auto& [index, thread] : log.threads) {
+    for (const auto& run : thread.runs)
+      if (run->after != UINT64_MAX) ended.push_back(run);
     std::erase_if(thread.runs, [](const auto& run) { return run->after != UINT64_MAX; });
     for (const auto& run : thread.runs) log.numbers += logged_size(*run);
+    thread.forgotten_to = 0;  // of the records that there were; the next recorder counts anew
   }
 }
 

@@ -74,7 +74,7 @@ Names names_here();
 /// that the run did not compute have 0. Nothing where the record is not of a run, or the run is not known any
 /// longer: of the oldest ones nothing is kept. `running`: and where the run has ended.
 std::optional<Names> names_at(std::uint64_t record, std::uint16_t thread, bool running = false);
-/// Forgets what has ended.
+/// Forgets what has ended: where a recorder goes, whose records are meant.
 void forget_runs();
 
 }  // namespace tapedeck::graph

@@ -63,6 +63,16 @@ std::shared_ptr<TapedGraph> TapedGraph::make_nested(const Graph& graph, std::vec
   return std::ranges::adjacent_find(places) == places.end() ? made : nullptr;
 }
 
+std::optional<Graph> TapedGraph::gradient_graph(const Graph& graph, std::vector<Value> inputs, bool alone) {
+  std::optional<TapedNodes> nodes = taped_nodes(graph, inputs, alone, false);
+  if (!nodes || nodes->count < 2) return std::nullopt;
+  const std::shared_ptr<TapedGraph> taped(
+      new TapedGraph(graph, std::move(inputs), std::move(*nodes), alone, false));
+  std::optional<Graph> found;
+  taped->trace(taped->everything(), &found);
+  return found;
+}
+
 TapedGraph::Request TapedGraph::nothing() const {
   return {std::vector<Arrival>(result_outputs_), std::vector<Arrival>(inputs_.size()),
           std::vector<bool>(inputs_.size()), std::vector<bool>(result_outputs_)};

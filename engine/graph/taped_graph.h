@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/graph/run.h"
@@ -20,6 +21,10 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
   static std::shared_ptr<TapedGraph> make(const Graph& graph, std::vector<Value> inputs, bool alone);
   /// The same of a branch's side or a loop's body.
   static std::shared_ptr<TapedGraph> make_nested(const Graph& graph, std::vector<Value> inputs);
+
+  /// For views: the gradient of all inputs from all results, as it is traced before passes run over it.
+  /// Nothing as for make; throws what the VJPs throw.
+  static std::optional<Graph> gradient_graph(const Graph& graph, std::vector<Value> inputs, bool alone);
 
   /// Runs the graph and writes the call on the tapes of this thread.
   Tensors run(std::span<const Tensor> arguments, const Draws* outer);
@@ -51,10 +56,12 @@ class TapedGraph : public std::enable_shared_from_this<TapedGraph> {
     return places_[static_cast<std::size_t>(inputs_[input].node)];
   }
   std::shared_ptr<const Gradient> traced(const Request& request);
-  std::unique_ptr<Gradient> trace(const Request& request) const;
+  /// `as_traced`: gets the graph that is traced.
+  std::unique_ptr<Gradient> trace(const Request& request, std::optional<Graph>* as_traced = nullptr) const;
   class ForwardTrace;
   std::unique_ptr<Gradient> made_gradient(Graph graph, const ForwardTrace& forward,
-                                          std::vector<std::size_t> places, bool is_taped) const;
+                                          std::vector<std::size_t> places, bool is_taped,
+                                          std::optional<Graph>* as_traced) const;
 
   void collect_kept();
   void keep_of(std::int32_t number);

@@ -21,13 +21,16 @@ struct CellRun {
   std::int64_t paused_ns = 0;             ///< of that time at the gate: the thread that waited longest
   RunState state = RunState::done;
   std::uint64_t forgotten = 0;  ///< how many of its records are no longer kept: the oldest ones
+  /// How many of its records are calls of graph functions and their parts, which are no ops; absent: not
+  /// known of a trace file.
+  std::optional<std::uint64_t> calls = {};
   template <class Visit, class Self = CellRun>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("number", &Self::number), field("cell", &Self::cell),
-                 field("execution", &Self::execution), field("first", &Self::first),
-                 field("last", &Self::last), field("start_ns", &Self::start_ns),
-                 field("end_ns", &Self::end_ns), field("paused_ns", &Self::paused_ns),
-                 field("state", &Self::state), field("forgotten", &Self::forgotten));
+    return visit(
+        field("number", &Self::number), field("cell", &Self::cell), field("execution", &Self::execution),
+        field("first", &Self::first), field("last", &Self::last), field("start_ns", &Self::start_ns),
+        field("end_ns", &Self::end_ns), field("paused_ns", &Self::paused_ns), field("state", &Self::state),
+        field("forgotten", &Self::forgotten), field("calls", &Self::calls));
   }
 };
 

@@ -32,6 +32,21 @@ struct TraceReason {
   }
 };
 
+/// The gradient of a trace, for tapes around its calls. While ops are recorded a tape plays the VJP of each
+/// of them, while nothing records it runs this graph.
+struct TraceGradient {
+  std::uint64_t id = 0;  ///< by which GetGraph names it
+  std::string inputs;    ///< what the tapes have: "x, w and 3 more"
+  std::string
+      why_played;  ///< why a tape always plays VJPs; empty: it does not, or the graph was not asked for
+  std::uint64_t nodes = 0;  ///< as in FunctionTrace; 0: the graph was not asked for
+  template <class Visit, class Self = TraceGradient>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("id", &Self::id), field("inputs", &Self::inputs),
+                 field("why_played", &Self::why_played), field("nodes", &Self::nodes));
+  }
+};
+
 struct FunctionTrace {
   std::uint64_t id = 0;   ///< by which GetGraph names it
   std::string signature;  ///< as the program would write it: "step(x: float32 (3,), k=2)"
@@ -45,13 +60,14 @@ struct FunctionTrace {
   std::optional<std::uint64_t> after;  ///< the newest record when it was made; absent: there was none
   std::string cell, file;              ///< of the line that called the function, as in Record
   std::uint32_t line = 0;
+  std::vector<TraceGradient> gradients;  ///< by what tapes around calls had
   template <class Visit, class Self = FunctionTrace>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("id", &Self::id), field("signature", &Self::signature),
-                 field("reasons", &Self::reasons), field("calls", &Self::calls),
-                 field("inlined", &Self::inlined), field("nodes", &Self::nodes),
-                 field("traced_nodes", &Self::traced_nodes), field("after", &Self::after),
-                 field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line));
+    return visit(
+        field("id", &Self::id), field("signature", &Self::signature), field("reasons", &Self::reasons),
+        field("calls", &Self::calls), field("inlined", &Self::inlined), field("nodes", &Self::nodes),
+        field("traced_nodes", &Self::traced_nodes), field("after", &Self::after), field("cell", &Self::cell),
+        field("file", &Self::file), field("line", &Self::line), field("gradients", &Self::gradients));
   }
 };
 
@@ -94,7 +110,8 @@ struct GraphFunctions {
   }
 };
 
-/// Rows of a trace's graph, a node a row; nodes of branches and loops behind their node. Answer: GraphRows.
+/// Rows of the graph of a trace or a gradient, a node a row; nodes of branches and loops behind their node.
+/// Answer: GraphRows.
 struct GetGraph {
   std::uint64_t trace = 0;
   std::uint32_t stage = 0;  ///< 0: as it was traced; n: after the nth pass

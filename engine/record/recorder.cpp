@@ -334,6 +334,7 @@ std::uint64_t Recorder::begin(const Event& event) {
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
   note_news();
   thread_record() = {open.number, thread.index};
+  if (event.kind == EventKind::call) calls_recorded_.fetch_add(1, std::memory_order_relaxed);
   if (event.kind == EventKind::playback) {
     data_flow_.add(RequestedGradients{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);

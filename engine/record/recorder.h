@@ -128,6 +128,8 @@ class Recorder final : public Observer {
   const SeriesStore& series() const { return series_; }
   const PictureStore& pictures() const { return pictures_; }
   const CellRuns& cell_runs() const { return cell_runs_; }
+  /// Records of calls of graph functions and of their parts so far, which are no ops.
+  std::uint64_t calls_recorded() const { return calls_recorded_.load(std::memory_order_relaxed); }
   const GateWaits& gate_waits() const { return gate_waits_; }
   const HealthStore& health() const { return health_; }
 
@@ -222,6 +224,7 @@ class Recorder final : public Observer {
   HealthStore health_;
   HealthSampler health_sampler_;
   std::atomic<std::uint64_t> cells_ended_{0};
+  std::atomic<std::uint64_t> calls_recorded_{0};
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;
   std::string running_cell_;

@@ -87,7 +87,8 @@ void Recorder::begin_cell(const std::string& cell, std::uint32_t execution) {
     const std::lock_guard lock(cell_mutex_);
     running_cell_ = cell;
   }
-  cell_runs_.begin(cell, trace_.newest() + 1, now_ns(), execution, detail::newest_tensor_id());
+  cell_runs_.begin(cell, trace_.newest() + 1, now_ns(), execution, detail::newest_tensor_id(),
+                   calls_recorded());
   series_.begin_run(cell, execution);
   pictures_.begin_run(cell, execution);
   breakpoints_.cell_started(cell);
@@ -100,7 +101,7 @@ void Recorder::end_cell(bool failed) {
     const std::lock_guard lock(cell_mutex_);
     running_cell_.clear();
   }
-  cell_runs_.end(trace_.newest(), now_ns(), failed);
+  cell_runs_.end(trace_.newest(), now_ns(), failed, calls_recorded());
   ++cells_ended_;
   memory_.add({0, 0, trace_.newest(), MemoryEventKind::cell_ended});
   if (health_sampler_.on()) health_sampler_.cell_ended();

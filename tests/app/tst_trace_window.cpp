@@ -165,7 +165,7 @@ class TestTraceWindow : public QObject {
     QTRY_VERIFY2(sentence().contains("this trace (Shift+H left, H right)"), qPrintable(sentence()));
     // By name, on either side, and by mouse or key.
     const QString title =
-        QString("This trace: noisy.tapetrace, %1 ops").arg(window->session()->recordCount());
+        QString("This trace: noisy.tapetrace, %1 records").arg(window->session()->recordCount());
     QComboBox *left = compare->bar()->left(), *right = compare->bar()->right();
     QTRY_VERIFY(left->findText(title) >= 0 && right->findText(title) >= 0);
     left->setFocus();

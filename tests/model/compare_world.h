@@ -22,6 +22,7 @@ inline protocol::CellRun runOf(quint64 number, const char* cell, quint64 first, 
   run.first = first;
   run.last = last;
   run.end_ns = 2'000'000;
+  run.calls = 0;
   return run;
 }
 

@@ -30,6 +30,16 @@ class TestCompareModel : public QObject, CompareWorld {
     QCOMPARE(source_.askedFor<protocol::GetCellRuns>().size(), std::size_t{2});
   }
 
+  void callsOfGraphFunctionsAreNoOps() {
+    model_->setShown(true);
+    auto graph = runOf(1, "a", 1, 10), file = runOf(2, "b", 11, 20);
+    graph.calls = 9;
+    file.calls.reset();
+    answerRuns({graph, file});
+    QCOMPARE(model_->choices()[1].title, QString("cell 1: 1 op, 2.00 ms"));
+    QCOMPARE(model_->choices()[0].title, QString("cell 2: 10 records, 2.00 ms"));
+  }
+
   void theLastTwoRunsWithOpsAreComparedByThemselves() {
     model_->setShown(true);
     answerRuns({runOf(1, "a", 1, 1), runOf(2, "b", 2, 3), runOf(3, "a", 4, 3), runOf(4, "b", 4, 5),

@@ -163,6 +163,31 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(source_.count<protocol::GetGraph>(), before);
   }
 
+  void theGradientOfATraceIsChosenLikeATrace() {
+    protocol::FunctionTrace trace = traceOf(1, {first_call});
+    trace.gradients = {{7, "x, w", "", 0}, {8, "x", "it plays a tape of its own", 0}};
+    model_->setShown(true);
+    source_.answer<protocol::GetGraphFunctions>(listOf({functionOf("f", {trace})}));
+    QCOMPARE(model_->trace(), 1u);  // the newest trace, though the gradient has a higher number
+    source_.answer<protocol::GetGraph>(pageOf(1, 0, 3, 3));
+    QCOMPARE(model_->chosenSignature(), QString("f(k=1)"));
+    model_->choose(7);
+    QCOMPARE(source_.askedFor<protocol::GetGraph>().back().trace, 7u);
+    source_.answer<protocol::GetGraph>(pageOf(7, 0, 4, 4));
+    QCOMPARE(model_->rows().size(), std::size_t{4});
+    QCOMPARE(model_->chosenSignature(), QString("gradient of f: x, w"));
+    QCOMPARE(model_->graphNote(), QString());
+    QCOMPARE(model_->chosenGradient()->inputs, std::string("x, w"));
+    QCOMPARE(model_->chosenTrace()->id, 1u);
+    QCOMPARE(gradientReason(trace.gradients[0]), QString("called under a tape"));
+    QCOMPARE(gradientReason(trace.gradients[1]),
+             QString("a tape plays its VJPs one by one: it plays a tape of its own"));
+    model_->choose(8);
+    source_.answer<protocol::GetGraph>(protocol::Failure{"A tape plays the VJPs of f one by one.", "played"});
+    QCOMPARE(model_->graphNote(), QString("A tape plays the VJPs of f one by one."));
+    QVERIFY(model_->rows().empty());
+  }
+
   void theNewestTraceOfTheSameFunctionTakesThePlaceOfOneThatHasGone() {
     model_->setShown(true);
     source_.answer<protocol::GetGraphFunctions>(

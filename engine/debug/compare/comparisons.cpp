@@ -75,6 +75,9 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
     told.paused_ns = clock::nanoseconds(
         recorder.gate_waits().within(clock::ticks_of(told.start_ns), clock::ticks_of(told.end_ns)));
     told.state = run_state(run.state);
+    if (!recorder.file())
+      told.calls =
+          running ? recorder.calls_recorded() - std::min(run.calls, recorder.calls_recorded()) : run.calls;
     if (told.last >= told.first)
       told.forgotten = std::min(oldest > told.first ? oldest - told.first : 0, told.last - told.first + 1);
   }

@@ -45,7 +45,9 @@ struct GraphFunction {
       : trace(std::make_shared<graph::TracedGraph>(std::move(graph))),
         traced(trace->traced),
         passes(trace->passes),
-        executable(trace->running()) {}
+        executable(trace->running()) {
+    executable.note_gradients(trace->gradients);
+  }
 
   /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
   /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
@@ -57,6 +59,7 @@ struct GraphFunction {
     if (!merges_) return executable;
     if (!unmerged_) {
       auto made = std::make_unique<Executable>(graph::unmerged(traced));
+      made->note_gradients(trace->gradients);
       if (!unmerged_) unmerged_ = std::move(made);
     }
     return *unmerged_;

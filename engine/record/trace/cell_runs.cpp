@@ -18,18 +18,19 @@ void CellRuns::append(CellRun run) {
 }
 
 void CellRuns::begin(const std::string& cell, std::uint32_t first, std::int64_t now, std::uint32_t execution,
-                     std::uint64_t newest_tensor) {
-  end(first - 1, now, true);
+                     std::uint64_t newest_tensor, std::uint64_t calls) {
+  end(first - 1, now, true, calls);
   const std::lock_guard lock(mutex_);
-  append({0, cell, first, 0, now, 0, CellRun::State::running, execution, newest_tensor});
+  append({0, cell, first, 0, now, 0, CellRun::State::running, execution, newest_tensor, calls});
 }
 
-void CellRuns::end(std::uint32_t last, std::int64_t now, bool failed) {
+void CellRuns::end(std::uint32_t last, std::int64_t now, bool failed, std::uint64_t calls) {
   const std::lock_guard lock(mutex_);
   if (runs_.empty() || runs_.back().state != CellRun::State::running) return;
   CellRun& run = runs_.back();
   run.last = last;
   run.end = now;
+  run.calls = calls - std::min(run.calls, calls);
   run.state = failed ? CellRun::State::failed : CellRun::State::done;
 }
 

@@ -20,6 +20,9 @@ struct CellRun {
   State state = State::running;
   std::uint32_t execution = 0;      ///< Jupyter's number, "[3]" beside the cell; 0: unknown
   std::uint64_t newest_tensor = 0;  ///< id, when it began; 0: unknown (not stored in files)
+  /// How many of the records are calls of graph functions or parts of them; while it runs, how many there had
+  /// been before it (not stored in files).
+  std::uint64_t calls = 0;
 };
 
 /// Keeps the newest runs. Thread-safe.
@@ -28,11 +31,11 @@ class CellRuns {
   explicit CellRuns(std::size_t limit = 10'000) : limit_(limit) {}
 
   /// A run that has not ended counts as failed, because its end was not reported. `first`: the next record's
-  /// number.
+  /// number; `calls`: records of graph functions' calls so far.
   void begin(const std::string& cell, std::uint32_t first, std::int64_t now, std::uint32_t execution = 0,
-             std::uint64_t newest_tensor = 0);
+             std::uint64_t newest_tensor = 0, std::uint64_t calls = 0);
   /// Ends the run that began last; `last`: the newest record. Does nothing if none runs.
-  void end(std::uint32_t last, std::int64_t now, bool failed);
+  void end(std::uint32_t last, std::int64_t now, bool failed, std::uint64_t calls = 0);
   /// Adds a run that another process recorded: numbers continue from the newest.
   void add(CellRun run);
 

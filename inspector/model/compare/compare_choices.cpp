@@ -12,8 +12,16 @@ namespace {
 
 constexpr std::size_t most_choices = 100;
 
-quint64 opsOf(const protocol::CellRun& run) {
+quint64 recordsOf(const protocol::CellRun& run) {
   return run.last >= run.first ? run.last - run.first + 1 : 0;
+}
+
+/// Calls of graph functions are no ops.
+QString sizeText(const protocol::CellRun& run) {
+  const quint64 records = recordsOf(run);
+  if (!run.calls) return QStringLiteral("%1 records").arg(countText(records));
+  const quint64 ops = records - std::min<quint64>(*run.calls, records);
+  return ops == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(ops));
 }
 
 }  // namespace
@@ -36,20 +44,20 @@ CompareChoice CompareModel::choiceOf(const protocol::CellRun& run) const {
   if (run.paused_ns > 0)
     duration += QStringLiteral(" without %1 at the gate").arg(durationText(run.paused_ns));
   choice.title =
-      QStringLiteral("%1%2: %3 ops, %4")
+      QStringLiteral("%1%2: %3, %4")
           .arg(cell, count > 1 ? QStringLiteral(", run %1 of %2").arg(number).arg(count) : QString(),
-               countText(opsOf(run)), duration);
+               sizeText(run), duration);
   if (run.state == protocol::RunState::failed) choice.title += QStringLiteral(", failed");
   if (run.state == protocol::RunState::running) choice.title += QStringLiteral(", still runs");
   if (run.forgotten)
-    choice.title += QStringLiteral(" (%1 of them are no longer kept)").arg(countText(run.forgotten));
+    choice.title += QStringLiteral(" (%1 of its records are no longer kept)").arg(countText(run.forgotten));
   return choice;
 }
 
 std::vector<CompareChoice> CompareModel::choices() const {
   std::vector<CompareChoice> list;
   for (auto run = runs_.rbegin(); run != runs_.rend() && list.size() < most_choices; ++run)
-    if (opsOf(*run) > 0) list.push_back(choiceOf(*run));
+    if (recordsOf(*run) > 0) list.push_back(choiceOf(*run));
   return list;
 }
 
@@ -81,15 +89,15 @@ std::optional<CompareChoice> CompareModel::thisTrace() const {
   choice.side.last = session_->recordCount();
   choice.brief = QFileInfo(QString::fromStdString(*path)).fileName();
   choice.title =
-      QStringLiteral("This trace: %1, %2 ops").arg(choice.brief, countText(session_->recordCount()));
+      QStringLiteral("This trace: %1, %2 records").arg(choice.brief, countText(session_->recordCount()));
   return choice;
 }
 
 std::optional<std::pair<protocol::CellRun, protocol::CellRun>> CompareModel::lastTwo() const {
   for (auto last = runs_.rbegin(); last != runs_.rend(); ++last) {
-    if (opsOf(*last) == 0) continue;
+    if (recordsOf(*last) == 0) continue;
     for (auto before = last + 1; before != runs_.rend(); ++before)
-      if (before->cell == last->cell && opsOf(*before) > 0) return std::pair(*before, *last);
+      if (before->cell == last->cell && recordsOf(*before) > 0) return std::pair(*before, *last);
   }
   return std::nullopt;
 }

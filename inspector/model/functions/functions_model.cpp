@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/functions/graph_text.h"
 
 namespace tapedeck::inspector {
 
@@ -109,7 +110,11 @@ std::size_t fingerprint(const std::vector<protocol::GraphFunctionInfo>& function
   std::size_t seed = functions.size();
   for (const auto& function : functions) {
     seed = qHashMulti(seed, function.id, function.total);
-    for (const auto& trace : function.traces) seed = qHashMulti(seed, trace.id, trace.calls, trace.inlined);
+    for (const auto& trace : function.traces) {
+      seed = qHashMulti(seed, trace.id, trace.calls, trace.inlined);
+      for (const auto& gradient : trace.gradients)
+        seed = qHashMulti(seed, gradient.id, gradient.nodes, gradient.why_played.size());
+    }
   }
   return seed;
 }
@@ -137,17 +142,40 @@ void FunctionsModel::take(std::vector<protocol::GraphFunctionInfo> functions) {
   emit noteChanged();
 }
 
-const protocol::FunctionTrace* FunctionsModel::chosenTrace() const {
-  for (const auto& function : functions_)
-    for (const auto& trace : function.traces)
-      if (trace.id == trace_) return &trace;
+namespace {
+
+const protocol::TraceGradient* gradientOf(const protocol::FunctionTrace& trace, quint64 id) {
+  for (const auto& gradient : trace.gradients)
+    if (gradient.id == id) return &gradient;
   return nullptr;
 }
 
-const protocol::GraphFunctionInfo* FunctionsModel::chosenFunction() const {
+}  // namespace
+
+const protocol::FunctionTrace* FunctionsModel::chosenTrace() const {
   for (const auto& function : functions_)
     for (const auto& trace : function.traces)
-      if (trace.id == trace_) return &function;
+      if (trace.id == trace_ || gradientOf(trace, trace_)) return &trace;
+  return nullptr;
+}
+
+const protocol::TraceGradient* FunctionsModel::chosenGradient() const {
+  const auto* trace = chosenTrace();
+  return trace ? gradientOf(*trace, trace_) : nullptr;
+}
+
+QString FunctionsModel::chosenSignature() const {
+  const auto* function = chosenFunction();
+  if (!function) return {};
+  if (const auto* gradient = chosenGradient()) return gradientName(*function, *gradient);
+  return QString::fromStdString(chosenTrace()->signature);
+}
+
+const protocol::GraphFunctionInfo* FunctionsModel::chosenFunction() const {
+  const auto* chosen = chosenTrace();
+  for (const auto& function : functions_)
+    for (const auto& trace : function.traces)
+      if (&trace == chosen) return &function;
   return nullptr;
 }
 

@@ -25,15 +25,18 @@ class FunctionsModel : public QObject {
   bool known() const { return known_; }     ///< an answer came
   bool runEagerly() const { return runEagerly_; }
 
-  quint64 trace() const { return trace_; }  ///< that was chosen; 0: none
+  quint64 trace() const { return trace_; }  ///< that was chosen, or a gradient of one; 0: none
   int stage() const { return stage_; }      ///< 0: as traced; n: after the nth pass
   /// Of trace() and stage(), or, while those are fetched, of what was shown before. Empty where they cannot
   /// be fetched.
   const std::vector<protocol::GraphRow>& rows() const;
   /// Of trace(), as rows().
   const std::vector<protocol::GraphStage>& stages() const;
-  const protocol::FunctionTrace* chosenTrace() const;  ///< nullptr: none is, or it has gone
+  /// Also where one of its gradients was chosen; nullptr: none is, or it has gone.
+  const protocol::FunctionTrace* chosenTrace() const;
+  const protocol::TraceGradient* chosenGradient() const;  ///< nullptr: none is
   const protocol::GraphFunctionInfo* chosenFunction() const;
+  QString chosenSignature() const;  ///< of what was chosen; empty: it has gone
 
   /// What the user should know of the list: that functions run eagerly, that the session has ended. Empty:
   /// nothing.

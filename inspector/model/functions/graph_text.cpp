@@ -51,11 +51,32 @@ QString callsText(const protocol::FunctionTrace& trace) {
   return trace.inlined ? QStringLiteral("%1, also inlined").arg(ran) : ran;
 }
 
+QString nodesText(quint64 nodes) {
+  return counted(nodes, "node", "nodes");
+}
+
 QString nodesText(const protocol::FunctionTrace& trace) {
-  const QString nodes = counted(trace.nodes, "node", "nodes");
+  const QString nodes = nodesText(trace.nodes);
   return trace.nodes == trace.traced_nodes
              ? nodes
              : QStringLiteral("%1, %2 as traced").arg(nodes, countText(trace.traced_nodes));
+}
+
+QString gradientName(const protocol::GraphFunctionInfo& function, const protocol::TraceGradient& gradient) {
+  return QStringLiteral("gradient of %1: %2")
+      .arg(QString::fromStdString(function.name), QString::fromStdString(gradient.inputs));
+}
+
+QString gradientReason(const protocol::TraceGradient& gradient) {
+  if (gradient.why_played.empty()) return QStringLiteral("called under a tape");
+  return QStringLiteral("a tape plays its VJPs one by one: %1")
+      .arg(QString::fromStdString(gradient.why_played));
+}
+
+QString gradientNote() {
+  return QStringLiteral(
+      "This graph runs while nothing records. While ops are recorded the tape plays the VJP of each, so that "
+      "each can be seen.");
 }
 
 QString retraceWarning(const protocol::GraphFunctionInfo& function) {

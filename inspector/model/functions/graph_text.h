@@ -16,6 +16,13 @@ QString reasonText(const protocol::FunctionTrace& trace);
 QString callsText(const protocol::FunctionTrace& trace);
 /// "7 nodes, 12 as traced"
 QString nodesText(const protocol::FunctionTrace& trace);
+QString nodesText(quint64 nodes);
+/// "gradient of f: x, w"
+QString gradientName(const protocol::GraphFunctionInfo& function, const protocol::TraceGradient& gradient);
+/// Why it is there, or why a tape plays VJPs instead.
+QString gradientReason(const protocol::TraceGradient& gradient);
+/// When that graph runs.
+QString gradientNote();
 /// What to change where a function is traced again and again: by the cause that most of its traces have.
 /// Empty for few traces.
 QString retraceWarning(const protocol::GraphFunctionInfo& function);

@@ -113,7 +113,23 @@ void FunctionList::addTraces(QTreeWidgetItem* above, const protocol::GraphFuncti
     set(item, Made, made, tip);
     item->setData(0, traceRole, QVariant::fromValue<qulonglong>(trace.id));
     setLine(item, trace.cell, trace.file, trace.line);
+    addGradients(item, function, trace);
   }
+}
+
+void FunctionList::addGradients(QTreeWidgetItem* above, const protocol::GraphFunctionInfo& function,
+                                const protocol::FunctionTrace& trace) {
+  for (const protocol::TraceGradient& gradient : trace.gradients) {
+    auto* item = new QTreeWidgetItem(above);
+    const QString name = gradientName(function, gradient), reason = gradientReason(gradient);
+    const QString tip = QStringLiteral("%1\n%2").arg(name, reason);
+    set(item, Signature, name, tip);
+    set(item, Reason, reason, tip);
+    if (gradient.nodes) set(item, Nodes, nodesText(gradient.nodes), tip);
+    item->setData(0, traceRole, QVariant::fromValue<qulonglong>(gradient.id));
+    setLine(item, trace.cell, trace.file, trace.line);
+  }
+  above->setExpanded(true);
 }
 
 void FunctionList::fill() {
@@ -162,7 +178,8 @@ int FunctionList::contentWidth(int column) {
   int widest = header()->sectionSizeHint(column), measured = 0;
   for (QTreeWidgetItemIterator at(this); *at && measured < most_measured; ++at) {
     if ((*at)->isFirstColumnSpanned()) continue;
-    const int indent = column == Signature ? indentation() * ((*at)->parent() ? 2 : 1) : 0;
+    const int depth = !(*at)->parent() ? 1 : !(*at)->parent()->parent() ? 2 : 3;
+    const int indent = column == Signature ? indentation() * depth : 0;
     const QFontMetrics metrics((*at)->parent() || column != Signature ? font() : (*at)->font(column));
     widest = std::max(widest, indent + metrics.horizontalAdvance((*at)->text(column)) + text_margins);
     ++measured;

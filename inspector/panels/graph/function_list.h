@@ -37,6 +37,8 @@ class FunctionList : public QTreeWidget {
 
  private:
   void addTraces(QTreeWidgetItem* above, const protocol::GraphFunctionInfo& function);
+  void addGradients(QTreeWidgetItem* above, const protocol::GraphFunctionInfo& function,
+                    const protocol::FunctionTrace& trace);
   void set(QTreeWidgetItem* item, int column, const QString& text, const QString& tip);
   /// What its header and its texts take; the texts of the first rows where there are many.
   int contentWidth(int column);

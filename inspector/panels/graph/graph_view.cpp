@@ -194,9 +194,7 @@ void GraphView::Private::connectAll() {
       emit view->done(QStringLiteral("There is no graph to copy"));
       return;
     }
-    const auto* trace = model->chosenTrace();
-    QGuiApplication::clipboard()->setText(
-        graphAsText(model->rows(), trace ? QString::fromStdString(trace->signature) : QString()));
+    QGuiApplication::clipboard()->setText(graphAsText(model->rows(), model->chosenSignature()));
     emit view->done(QStringLiteral("Copied the graph"));
   });
   QObject::connect(guide, &QAction::triggered, view, [this] { emit view->guideWanted(); });
@@ -269,6 +267,7 @@ void GraphView::Private::showNotes() {
                        others == 1 ? QStringLiteral("argument or removed node")
                                    : QStringLiteral("arguments or removed nodes"));
   }
+  if (text.isEmpty() && model->chosenGradient()) text = gradientNote();
   showNote(graphNote, text);
 }
 

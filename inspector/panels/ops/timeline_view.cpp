@@ -266,14 +266,14 @@ void TimelineView::Private::showProgress() {
     table->setPlaceholder(QStringLiteral("Looking for ops…"));
   } else {
     table->setPlaceholder(
-        QStringLiteral("None of the %1 ops matches the filter. Esc in the filter clears it.")
+        QStringLiteral("None of the %1 records matches the filter. Esc in the filter clears it.")
             .arg(countText(total)));
   }
 }
 
 QString TimelineView::Private::filterText() const {
   const quint64 total = session.recordCount();
-  QString text = QStringLiteral("%1 of %2 ops")
+  QString text = QStringLiteral("%1 of %2 records")
                      .arg(countText(static_cast<quint64>(model->listedCount())), countText(total));
   const quint64 percent = total ? model->scanned() * 100 / total : 100;
   if (model->scanning())

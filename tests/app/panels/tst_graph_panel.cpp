@@ -5,6 +5,7 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QSignalSpy>
+#include <algorithm>
 #include <csignal>
 
 #include "app/shell/guide/guide_window.h"
@@ -115,6 +116,36 @@ class TestGraphPanel : public QObject, SampleWindow {
   void cleanup() {
     window_.reset();
     QSettings().clear();
+  }
+
+  void theGradientOfACallUnderATapeHasAGraphBelowTheTrace() {
+    run(
+        {"import tapedeck as tf\n"
+         "tf.config.run_functions_eagerly(False)\n"
+         "w = tf.Variable(2., name='w')\n"
+         "@tf.function\n"
+         "def loss(x):\n"
+         "    return tf.reduce_sum(tf.square(x * w))\n"
+         "with tf.GradientTape() as tape:\n"
+         "    y = loss(tf.constant([1., 2.]))\n"
+         "grad = tape.gradient(y, w)"});
+    showFunctions(1);
+    QTreeWidgetItem* trace = function()->child(0);
+    QCOMPARE(trace->childCount(), 1);
+    QTreeWidgetItem* gradient = trace->child(0);
+    QCOMPARE(gradient->text(inspector::FunctionList::Signature), QString("gradient of loss: w"));
+    QCOMPARE(gradient->text(inspector::FunctionList::Reason), QString("called under a tape"));
+    functions()->scrollToItem(gradient);
+    QTest::mouseClick(functions()->viewport(), Qt::LeftButton, {},
+                      functions()->visualItemRect(gradient).center());
+    QTRY_VERIFY2(graph()->graphNote()->text().startsWith("This graph runs while nothing records."),
+                 qPrintable(graph()->graphNote()->text()));
+    QCOMPARE(graph()->stages()->count(), 4);
+    const auto hasOp = [&](const std::string& op) {
+      return std::ranges::any_of(tree()->rows(), [&](const auto& row) { return row.op == op; });
+    };
+    QVERIFY(hasOp("multiply") && hasOp("return"));
+    shots(window_.get(), "graph-gradient");
   }
 
   void functionsTracesAndReasonsAreListed() {

@@ -43,6 +43,16 @@ class TestCompareSides : public QObject {
     QCOMPARE(debug::describe_cell_runs(recorder, 1).runs.at(0).number, std::uint64_t{3});
   }
 
+  void calls_among_a_runs_records_are_counted() {
+    tapedeck::CellRuns runs;
+    runs.begin("a", 1, 10, 0, 0, 5);
+    QCOMPARE(runs.newest(1)[0].calls, std::uint64_t{5});  // before it
+    runs.begin("b", 9, 20, 0, 0, 7);
+    QCOMPARE(runs.newest(2)[0].calls, std::uint64_t{2});
+    runs.end(12, 30, false, 7);
+    QCOMPARE(runs.newest(1)[0].calls, std::uint64_t{0});
+  }
+
   void a_run_whose_end_was_never_told_fails_and_the_oldest_go() {
     tapedeck::CellRuns runs(2);
     runs.begin("a", 1, 10);

@@ -3,9 +3,11 @@
 
 #include "engine/graph/control.h"
 #include "engine/graph/functions.h"
+#include "engine/graph/run.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/record/trace/source_location.h"
+#include "engine/tape/tape.h"
 #include "tests/engine/debug/served.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
@@ -223,6 +225,82 @@ class TestGraphFunctions : public QObject {
     QCOMPARE(rows.rows.size(), 3u);
   }
 
+  // ---- gradients of tapes around calls
+
+  /// The gradients listed of one trace, after a call under a tape.
+  static std::vector<protocol::TraceGradient> gradients_of(RawClient& client, const Listed& listed,
+                                                           bool twice = false) {
+    graph::Executable executable(listed.trace->running());
+    executable.note_gradients(listed.trace->gradients);
+    const Tensor x = real(2);
+    Tape tape(false), outer(false);
+    for (Tape* one : {&outer, &tape}) {
+      if (one == &outer && !twice) continue;
+      one->start();
+      one->watch(x);
+    }
+    (void)executable(std::array{x});
+    (void)executable(std::array{x});  // is noted once
+    tape.stop();
+    if (twice) outer.stop();
+    const auto list = client.ask<protocol::GraphFunctions>(protocol::GetGraphFunctions{0, 10});
+    return list.functions.at(0).traces.at(0).gradients;
+  }
+
+  void the_gradient_of_a_call_under_a_tape_has_a_graph_with_its_passes() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) { return Tensors{ops::exp(ops::multiply(x[0], x[0]))}; });
+    const auto gradients = gradients_of(client, listed);
+    QCOMPARE(gradients.size(), 1u);
+    QCOMPARE(gradients[0].inputs, std::string("x0"));
+    QCOMPARE(gradients[0].why_played, std::string());
+    QCOMPARE(gradients[0].nodes, 0u);
+    QVERIFY(gradients[0].id != listed.trace->id);
+    const auto rows = client.ask<protocol::GraphRows>(protocol::GetGraph{gradients[0].id, 0, 0, 1000});
+    QCOMPARE(rows.stages.size(), 4u);
+    const std::string text = text_of(rows);
+    QVERIFY2(text.find(" multiply ") != std::string::npos && text.find("\nreturn %") != std::string::npos,
+             text.c_str());
+    const auto running = client.ask<protocol::GraphRows>(protocol::GetGraph{gradients[0].id, 3, 0, 1000});
+    const auto again = client.ask<protocol::GraphFunctions>(protocol::GetGraphFunctions{0, 10});
+    QCOMPARE(again.functions.at(0).traces.at(0).gradients.at(0).nodes, running.stages.back().nodes);
+    QVERIFY(running.stages.back().nodes > 0);
+  }
+
+  void a_gradient_that_tapes_play_says_why() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed one([](Inputs x) { return Tensors{ops::exp(x[0])}; });
+    const auto single = gradients_of(client, one);
+    QCOMPARE(single.size(), 1u);
+    QCOMPARE(single[0].why_played, std::string("no more than one of its ops has a gradient"));
+    const auto failure = client.ask<protocol::Failure>(protocol::GetGraph{single[0].id, 0, 0, 10});
+    QCOMPARE(failure.code, std::string("played"));
+    QCOMPARE(failure.reason, std::string("A tape plays the VJPs of f one by one: no more than one of its ops "
+                                         "has a gradient."));
+  }
+
+  void a_branch_under_two_tapes_is_played() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) {
+      return Tensors{graph::branch(
+          testing::called("greater", {x[0], real(1)}), [&] { return Tensors{ops::exp(x[0])}; },
+          [&] { return Tensors{ops::negative(x[0])}; })[0]};
+    });
+    const auto gradients = gradients_of(client, listed, true);
+    QCOMPARE(gradients.size(), 1u);
+    const auto failure = client.ask<protocol::Failure>(protocol::GetGraph{gradients[0].id, 0, 0, 10});
+    QVERIFY2(failure.reason.find("not the only one that records") != std::string::npos,
+             failure.reason.c_str());
+    const auto again = client.ask<protocol::GraphFunctions>(protocol::GetGraphFunctions{0, 10});
+    QVERIFY(!again.functions.at(0).traces.at(0).gradients.at(0).why_played.empty());
+  }
+
   // ---- breakpoints on lines
 
   void a_breakpoint_says_why_its_line_cannot_be_hit() {
@@ -267,6 +345,48 @@ class TestGraphFunctions : public QObject {
     QCOMPARE(note_of(7), std::string("No op on this line: it has no code."));
     QCOMPARE(note_of(8), std::string());
     QCOMPARE(note_of(9), std::string());  // it is not the function's
+  }
+
+  void a_line_that_assigns_or_chooses_without_an_op_says_so() {
+    thread_local static std::uint32_t line;
+    set_capture_location([] { return intern_location({"cell-b", "", line}); });
+    Variable variable(real(1), "v", true);
+    const auto trace = trace_of([&](Inputs x) {
+      line = 2;
+      const Tensor large = testing::called("greater", {x[0], real(1)});
+      line = 3;
+      const Tensors chosen = graph::branch(
+          large,
+          [&] {
+            line = 4;
+            return Tensors{ops::exp(x[0])};
+          },
+          [&] {
+            line = 3;
+            return Tensors{x[0]};
+          });
+      line = 5;
+      variable.assign(chosen[0]);
+      line = 6;
+      return Tensors{ops::negative(chosen[0])};
+    });
+    set_capture_location(nullptr);
+    const auto entry = graph::new_function_entry("g", intern_location({"cell-b", "", 1}), {1, 2, 3, 4, 5, 6});
+    entry->add(trace, {"g(x: float64 ())", {}, 0, 0});
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const auto note_of = [&](std::uint32_t number) {
+      protocol::Breakpoint breakpoint;
+      breakpoint.id = 1;
+      breakpoint.cell = "cell-b";
+      breakpoint.line = number;
+      const auto answer = client.ask<protocol::Breakpoints>(protocol::SetBreakpoints{{breakpoint}});
+      return answer.states.at(0).note.value_or("");
+    };
+    for (const std::uint32_t number : {2u, 4u, 6u}) QCOMPARE(note_of(number), std::string());
+    QCOMPARE(note_of(5), std::string("No op on this line: the graph of g only assigns to a variable here."));
+    QCOMPARE(note_of(3), std::string("No op on this line: the graph of g only chooses a branch here."));
   }
 };
 

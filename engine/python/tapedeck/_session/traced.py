@@ -69,7 +69,12 @@ class TracedValue:
 
 def literal(text):
     """The number or text that Python writes so."""
-    return float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
+    if text in ("nan", "inf", "-inf"):
+        return float(text)
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return complex(text)  # (nan+1j)
 
 
 def _key(name):
