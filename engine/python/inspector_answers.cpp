@@ -45,10 +45,10 @@ py::tuple place_of(const Recorder& recorder, const ValuePlace& place) {
                         place.name.value_or(""), place.path);
 }
 
-/// moments.PastPlace; only where the place has a moment.
+/// places.PastPlace; only where the place has a moment.
 py::object past_place(const Recorder& recorder, const ValuePlace& place) {
   const py::tuple now = place_of(recorder, place);
-  return part("moments").attr("PastPlace")(now[0], now[1], now[2], now[3], now[4], now[5], *place.moment);
+  return part("places").attr("PastPlace")(now[0], now[1], now[2], now[3], now[4], now[5], *place.moment);
 }
 
 template <class T>
@@ -101,7 +101,7 @@ TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
   const QuietScope quiet;
   const py::tuple found = place.moment
                               ? py::tuple(past_place(recorder, place).attr("value")())
-                              : py::tuple(part("frames").attr("value_at")(place_of(recorder, place)));
+                              : py::tuple(part("places").attr("value_at")(place_of(recorder, place)));
   const py::object value = found[0];
   const auto text = py::cast<std::string>(found[1]);
   if (is_tensor(value.ptr()) && tensor_of(value.ptr()).is_symbolic())
@@ -188,7 +188,7 @@ struct Answering {
     const py::tuple found =
         get.place.moment
             ? py::tuple(past_place(recorder, get.place).attr("page")(get.first, get.count))
-            : py::tuple(part("frames").attr("page")(place_of(recorder, get.place), get.first, get.count));
+            : py::tuple(part("places").attr("page")(place_of(recorder, get.place), get.first, get.count));
     Variables answer;
     answer.first = get.first;
     answer.total = py::cast<std::uint64_t>(found[0]);

@@ -105,8 +105,8 @@ class TestGraphVariables : public QObject, SampleWindow {
       QTRY_VERIFY_WITH_TIMEOUT(session().cursor() != before && session().record(session().cursor()),
                                patience);
     }
-    QTRY_COMPARE_WITH_TIMEOUT(shown("i"), QString("1"), patience);
-    QCOMPARE(shown("y"), QString("[2., 4., 6.]"));
+    QTRY_COMPARE_WITH_TIMEOUT(shown("y"), QString("[2., 4., 6.]"), patience);
+    QCOMPARE(shown("i"), QString("1"));
     press(Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(1) == CellState::done, patience);
   }

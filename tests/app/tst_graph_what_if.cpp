@@ -26,8 +26,8 @@ const QStringList changed_cells = {
     "        y = -y\n"
     "    for i in tf.range(2):\n"
     "        y = y + y\n"
-    "    return y",
-    "x = tf.ones([3])\n"
+    "    return y\n"
+    "x = tf.ones([3])",  // a record: panels are shown from the first one on
     "a = f(x)\n"
     "b = tf.exp(a)",
     "print(round(float(b[0]), 2))"};

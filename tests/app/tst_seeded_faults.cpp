@@ -126,8 +126,15 @@ class TestSeededFaults : public QObject, SampleWindow {
       if (QTest::currentTestFailed()) return;
       settle();
       // The cursor goes along with a run: questions are about its last op.
-      if (&action == &fault.actions.front())
+      if (&action == &fault.actions.front()) {
+        const auto runs = [&] {
+          for (int cell = 0; cell < fault.cells.size(); ++cell)
+            if (stateOf(cell) == CellState::queued || stateOf(cell) == CellState::busy) return true;
+          return false;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(!runs(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(session().cursor() == session().recordCount(), patience);
+      }
       if (QTest::currentTestFailed()) return;
     }
     for (const QString& pattern : fault.said)

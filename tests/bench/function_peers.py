@@ -160,7 +160,8 @@ def jax_transformer():
     import jax.numpy as jnp
     w = lambda *shape: jnp.asarray(numbers(*shape) * .05)  # noqa: E731
     parameters = dict(q=w(256, 256), k=w(256, 256), v=w(256, 256), o=w(256, 256), up=w(256, 1024), down=w(1024, 256),
-                      biases=[jnp.zeros(256) for _ in range(5)] + [jnp.zeros(1024)], norms=[made(256) for made in (jnp.ones, jnp.zeros) * 2])
+                      biases=[jnp.zeros(256) for _ in range(5)] + [jnp.zeros(1024)],
+                      norms=[made(256) for made in (jnp.ones, jnp.zeros) * 2])
     x = jnp.asarray(numbers(16, 128, 256))
 
     def norm(x, scale, shift):

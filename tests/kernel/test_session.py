@@ -69,7 +69,7 @@ class Cells(unittest.TestCase):
         self.parent = {"metadata": {"cellId": "the-cell"}}
         shell = types.SimpleNamespace(
             execution_count=1,
-            kernel=types.SimpleNamespace(get_parent=lambda channel: self.parent),
+            kernel=types.SimpleNamespace(get_parent=lambda channel: self.parent, take_count=lambda: None),
             compile=types.SimpleNamespace(get_code_name=lambda raw, code, number: "/tmp/name.py"))
         self.written = set()
         self.watch = CellWatch(shell, self.debug, self.take_written)

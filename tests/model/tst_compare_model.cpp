@@ -36,8 +36,8 @@ class TestCompareModel : public QObject, CompareWorld {
     graph.calls = 9;
     file.calls.reset();
     answerRuns({graph, file});
-    QCOMPARE(model_->choices()[1].title, QString("cell 1: 1 op, 2.00 ms"));
-    QCOMPARE(model_->choices()[0].title, QString("cell 2: 10 records, 2.00 ms"));
+    QCOMPARE(model_->choices()[1].title, QString("a: 1 op, 2.00 ms"));
+    QCOMPARE(model_->choices()[0].title, QString("b: 10 records, 2.00 ms"));
   }
 
   void theLastTwoRunsWithOpsAreComparedByThemselves() {

@@ -6,8 +6,7 @@ from graph_mode import graphs
 
 from tapedeck import _engine
 from tapedeck._session import console as session_console
-from tapedeck._session import frames as session_frames
-from tapedeck._session import moments
+from tapedeck._session import moments, places
 
 debug = _engine.debug
 
@@ -59,7 +58,7 @@ class TracedNames(CellThread):
         return moments.frames(self.stop, False, self.thread_now(), 0, 100, moment)[2]
 
     def now(self, frame=0, kind="locals"):
-        total, rows = session_frames.page((self.stop, self.thread.ident, frame, kind, "", ()), 0, 100)
+        total, rows = places.page((self.stop, self.thread.ident, frame, kind, "", ()), 0, 100)
         self.assertEqual(total, len(rows))
         return {row["name"]: row for row in rows}
 
@@ -98,7 +97,7 @@ class TracedNames(CellThread):
 
     def test_a_list_has_the_values_of_its_items(self):
         self.stop_at("out = f(tf.ones([3]))\n", TANH)
-        total, items = session_frames.page((self.stop, self.thread.ident, 0, "locals", "pair", ()), 0, 100)
+        total, items = places.page((self.stop, self.thread.ident, 0, "locals", "pair", ()), 0, 100)
         self.assertEqual(total, 2)
         self.assertEqual([(row["name"], row["text"]) for row in items], [("[0]", "[1., 2., 3.]"), ("[1]", "2")])
 

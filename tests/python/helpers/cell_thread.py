@@ -11,7 +11,7 @@ import tapedeck as tf
 from tapedeck import _engine
 from tapedeck._session import console as session_console
 from tapedeck._session import frames as session_frames
-from tapedeck._session import moments
+from tapedeck._session import moments, places
 
 debug = _engine.debug
 
@@ -75,7 +75,7 @@ class CellThread(unittest.TestCase):
         return self.thread.ident if self.stop else 0
 
     def rows(self, moment, kind, frame=0):
-        place = moments.PastPlace(self.stop, self.thread_now(), frame, kind, "", [], moment)
+        place = places.PastPlace(self.stop, self.thread_now(), frame, kind, "", [], moment)
         return {row["name"]: row for row in place.page(0, 500)[1]}
 
     def evaluate(self, code, moment, statements=False):

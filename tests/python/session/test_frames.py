@@ -11,6 +11,7 @@ import tapedeck as tf
 from tapedeck import _engine
 from tapedeck._session import console as session_console
 from tapedeck._session import frames as session_frames
+from tapedeck._session import places
 from tapedeck._session import values as session_values
 
 debug = _engine.debug
@@ -188,7 +189,7 @@ class AtAStop(unittest.TestCase):
         return self.stop, self.thread.ident, frame, kind, name, list(path)
 
     def rows(self, frame, kind, **place):
-        return {r["name"]: r for r in session_frames.page(self.place(frame, kind, **place), 0, 500)[1]}
+        return {r["name"]: r for r in places.page(self.place(frame, kind, **place), 0, 500)[1]}
 
     def evaluate(self, code, frame=0, statements=False):
         return session_console.evaluate(self.stop, self.thread.ident, frame, code, statements)

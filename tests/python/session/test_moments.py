@@ -9,7 +9,7 @@ import tapedeck as tf
 from tapedeck import _engine
 from tapedeck._session import console as session_console
 from tapedeck._session import frames as session_frames
-from tapedeck._session import moments
+from tapedeck._session import moments, places
 
 from cell_thread import CellThread
 
@@ -109,7 +109,7 @@ class Moments(CellThread):
             self.assertEqual(rows["late"]["problem"], "late was made later")
         # No stop was earlier, but the cell's beginning was.
         self.assertEqual(moments.frames(0, False, 0, 0, 100, products[0]), ("", 0, [], 1, False, "cell-1", ""))
-        tensor, text, variable = moments.PastPlace(0, 0, 0, "globals", "w", [], products[2]).held()
+        tensor, text, variable = places.PastPlace(0, 0, 0, "globals", "w", [], products[2]).held()
         self.assertEqual((text, variable), ("w", True))
         self.assertEqual(list(np.asarray(debug._value_of(tensor))), [.5, 1.])
 

@@ -4,7 +4,7 @@ import unittest
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._session import moments
+from tapedeck._session import moments, places
 
 from cell_thread import CellThread
 
@@ -153,7 +153,7 @@ class PastCode(CellThread):
         self.assertEqual(self.rows(moment, "globals")["net"]["as_of"], "now")
 
         def below(kind, name):
-            return {row["name"]: row for row in moments.PastPlace(0, 0, 0, kind, name, [], moment).page(0, 100)[1]}
+            return {row["name"]: row for row in places.PastPlace(0, 0, 0, kind, name, [], moment).page(0, 100)[1]}
         rows = below("globals", "net")
         self.assertEqual((rows[".w1"]["text"], rows[".w1"]["as_of"]), ("[0.25, 0.5 ]", f"at op {moment}"))
         self.assertEqual(rows[".rate"]["as_of"], "now")

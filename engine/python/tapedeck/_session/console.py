@@ -11,7 +11,7 @@ import traceback
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._session import moments, past_code, past_variable
+from tapedeck._session import moments, past_code, past_variable, places
 from tapedeck._session.frames import frames_of, has_locals, is_traced, Place, scope_at, session
 from tapedeck._session.past_code import PastCode
 from tapedeck._session.past_variable import PastVariable
@@ -22,7 +22,8 @@ MOST_PRINTED = 100_000  # characters
 MOST_TRACEBACK = 20_000
 MOST_MATCHES = 200
 FILENAME = "<console>"
-OURS = (past_code.__file__, past_variable.__file__, moments.__file__)  # between the user's code and the reason that it is given
+# Between the user's code and the reason that it is given.
+OURS = (past_code.__file__, past_variable.__file__, moments.__file__, places.__file__)
 
 SEEN = "What comes after sees the new value."
 WENT_ON = "It was assigned while the program went on: what it read meanwhile may be what was there before."
@@ -78,7 +79,7 @@ def evaluate(stop, thread, frame, code, statements, moment=0):
     sys.stdout, sys.stderr = ours
     try:
         of_records = moment or is_traced(stop, thread, frame)
-        answer = evaluate_past(moments.past_at(stop, thread, frame, moment), code, statements) if of_records \
+        answer = evaluate_past(places.past_at(stop, thread, frame, moment), code, statements) if of_records \
             else _evaluate(stop, thread, frame, code, statements)
         if of_records and not moment:  # the program waits there
             answer.pop("moment", None)
@@ -287,7 +288,7 @@ def complete(stop, thread, frame, code, position):
         return position, []
     names = scope_at(stop, thread, frame).names()
     if is_traced(stop, thread, frame):
-        names = {**names, **_known_locals(moments.past_at(stop, thread, frame, 0), owner)}
+        names = {**names, **_known_locals(places.past_at(stop, thread, frame, 0), owner)}
     if owner is None:
         candidates = set(names) | set(dir(builtins)) | set(keyword.kwlist)
     else:

@@ -39,7 +39,7 @@ def facts():
 def _folder_of(name):
     """The folder of the package that an import would take; None: there is none. Finds it without importing it."""
     try:
-        from importlib.util import find_spec
+        from importlib.util import find_spec  # Python 2 has none
     except ImportError:  # Python 2
         return None
     try:
@@ -53,7 +53,7 @@ def _folder_of(name):
 
 def _version_of(name):
     try:
-        from importlib.metadata import version
+        from importlib.metadata import version  # from Python 3.8 on
     except ImportError:  # before Python 3.8
         return ""
     try:

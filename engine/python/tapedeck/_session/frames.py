@@ -6,6 +6,7 @@ import sysconfig
 import threading
 
 from tapedeck import _engine
+from tapedeck._session.traced_frames import traced_count
 from tapedeck._session.values import describe, Items
 
 MOST_ROWS = 500
@@ -179,7 +180,7 @@ def frames(thread, first, count):
 
 def scope_at(stop, thread, index):
     """Python's frame. Of one of a traced function, which no Python runs, the globals alone."""
-    return python_scope_at(stop, thread, index - _traced_count(stop) if thread else -1)
+    return python_scope_at(stop, thread, index - traced_count(stop) if thread else -1)
 
 
 def python_scope_at(stop, thread, index):
@@ -188,14 +189,9 @@ def python_scope_at(stop, thread, index):
     return Scope(frame_at(thread, index) if thread and index >= 0 else None, max(index, -1) if thread else -1)
 
 
-def _traced_count(stop):
-    from tapedeck._session.traced import traced_count
-    return traced_count(stop)
-
-
 def is_traced(stop, thread, index):
     """Whether the frame is one of a traced function whose graph runs."""
-    return bool(thread) and index < _traced_count(stop)
+    return bool(thread) and index < traced_count(stop)
 
 
 class Place:
@@ -261,25 +257,3 @@ class Place:
             self.scope.globals[self.name] = value
             return ""
         return self.scope.store(self.name, value)
-
-
-def _traced_place(place):
-    """moments.PastPlace where the place is in a traced function; else None."""
-    stop, thread, index, kind = place[:4]
-    if kind == "result" or not is_traced(stop, thread, index):
-        return None
-    from tapedeck._session.moments import PastPlace
-    return PastPlace(*place, 0)
-
-
-def page(place, first, count):
-    return (_traced_place(place) or Place(*place)).page(first, count)
-
-
-def value_at(place):
-    """(the value, its text)."""
-    traced = _traced_place(place)
-    if traced is not None:
-        return traced.value()
-    there = Place(*place)
-    return there.value(), there.text()

@@ -12,8 +12,8 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._session import frames as session_frames
 from tapedeck._session.function_then import function_of
-from tapedeck._session.past_variable import PastVariable
-from tapedeck._session.values import clean, describe, guarded, is_a, Items, type_name
+from tapedeck._session.traced_frames import frame_rows
+from tapedeck._session.values import clean, describe, guarded, is_a, type_name
 
 MOST_NAMES = 400  # of a frame
 MOST_FRAMES = 16
@@ -175,7 +175,6 @@ def note_cell(cell):
 def frames(stop, after, thread, first, count, moment):
     """(the thread's name, how many frames, their rows, the record of the stop that they are of or 0, whether that stop was
     after it, the cell that began then or "", the function that the moment's record ran in and no stop was made in or "")."""
-    from tapedeck._session.traced import frame_rows
     traced = frame_rows(stop if thread else 0, moment)
     if not moment:
         if thread and first == 0:
@@ -345,77 +344,3 @@ def noted_row(name, entry, position):
         if value is not None:
             row[field] = value
     return row
-
-
-def past_at(stop, thread, frame, moment):
-    """The names of a frame: of Python's or of a traced function's. `moment` 0: now, in one of the latter."""
-    from tapedeck._session.traced import past_in_graph, traced_count
-    found = past_in_graph(stop, thread, frame, moment)
-    return found if found is not None else Past(stop, thread, frame - traced_count(stop, moment), moment)
-
-
-class PastPlace:
-    """As frames.Place, at a moment."""
-
-    def __init__(self, stop, thread, frame, kind, name, path, moment):
-        self.past = past_at(stop, thread, frame, moment)
-        self.kind, self.name, self.path = kind, name, path
-
-    def _found(self):
-        if self.kind == "result":
-            found = Found("moment", session_frames.session.result(int(self.name)))
-        else:
-            found = self.past.find(self.name, self.kind)
-        for position in self.path:
-            name, item = Items(found.get()).at(position)
-            found = self._item(found, item, name)
-        return found
-
-    def _text(self):
-        text = "result" if self.kind == "result" else self.name
-        if not self.path:
-            return text
-        found = Found("moment", session_frames.session.result(int(self.name))) if self.kind == "result" \
-            else self.past.find(self.name, self.kind)
-        value = found.get()
-        for position in self.path:
-            name, value = Items(value).at(position)
-            text += name
-        return text
-
-    def _item(self, found, item, name):
-        """What is inside of what was found."""
-        if found.source == "now" or is_a(item, _engine.Variable) and not is_a(item, PastVariable):
-            return self.past.now(item, name)
-        return Found(found.source, item)
-
-    def value(self):
-        """(the value, its text)."""
-        found = self._found()
-        if found.source == "gone":
-            raise LookupError(f"of {self.name} only its type and shape are known")
-        return found.get(), self._text()
-
-    def held(self):
-        """(id of the record's tensor or 0, its text, whether a variable has it)."""
-        found = self._found()
-        return found.tensor, self._text(), found.entry is not None and found.entry.kind == "variable"
-
-    def page(self, first, count):
-        """(how many there are, the rows of some)."""
-        count = min(count, session_frames.MOST_ROWS)
-        until = time.monotonic() + PAGE_SECONDS
-        past = self.past
-        if not self.name:
-            names = past.names(self.kind)
-            return len(names), [past.row(name, lambda name=name: past.find(name, self.kind), 0, until)
-                                for name in names[first:first + count]]
-        found = self._found()
-        items = Items(found.get())
-        rows = [past.row(name, lambda item=item, name=name: self._item(found, item, name), position, until)
-                for position, (name, item) in enumerate(items.page(first, count), first)]
-        if found.source == "now":  # beside what is of now, what is not says so
-            for row in rows:
-                if "tensor" in row and "as_of" not in row:
-                    row["as_of"] = f"at op {past.moment:,}"
-        return items.total, rows

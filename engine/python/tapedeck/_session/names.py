@@ -7,7 +7,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._session.frames import frames_of, Place
-from tapedeck._session.traced import traced_count
+from tapedeck._session.traced_frames import traced_count
 from tapedeck._session.values import guarded, is_a, Items
 
 MOST_SECONDS = 2.0

@@ -54,7 +54,7 @@ def install():
 def _attach(_):
     """The program runs on where it fails: it does not know of this."""
     try:
-        from tapedeck import torch as ours
+        from tapedeck import torch as ours  # needs PyTorch, which the program has just imported
         ours.attach()
     except Exception as error:
         print(f"tapedeck: PyTorch's ops are not recorded: {type(error).__name__}: {error}", file=sys.stderr)

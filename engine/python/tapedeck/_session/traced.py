@@ -8,9 +8,9 @@ import ast
 from tapedeck import _engine
 from tapedeck._session import frames as session_frames
 from tapedeck._session.moments import Found, noted_row, Past
+from tapedeck._session.traced_frames import traced_frames
 from tapedeck._session.values import clean, describe
 
-TRACED = " (traced)"
 WHILE_TRACING = "while tracing"
 
 _debug = _engine.debug
@@ -168,22 +168,6 @@ class TracedPast(Past):
         if found.source == "tracing":
             row["as_of"] = WHILE_TRACING
         return row
-
-
-def traced_frames(stop, moment=0):
-    """Rows of debug._traced_frames: at a stop those of functions that run; at a moment those that ran."""
-    if moment:
-        return _debug._traced_frames(moment)
-    return _debug._traced_frames(stop, True) if stop else []
-
-
-def traced_count(stop, moment=0):
-    return len(traced_frames(stop, moment))
-
-
-def frame_rows(stop, moment=0):
-    """As frames.frames gives them."""
-    return [(function + TRACED, cell, "" if cell else file, line, True) for function, cell, file, line, _ in traced_frames(stop, moment)]
 
 
 def past_in_graph(stop, thread, frame, moment):

@@ -67,6 +67,6 @@ def _number(value):
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
         return float(value)
-    from torch.utils._python_dispatch import _disable_current_modes
+    from torch.utils._python_dispatch import _disable_current_modes  # the tensor shows that PyTorch is here
     with _disable_current_modes():  # the program did not ask for it: no record
         return float(value.item())
