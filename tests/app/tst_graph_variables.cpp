@@ -99,7 +99,8 @@ class TestGraphVariables : public QObject, SampleWindow {
     // Back to the iteration before, whose record is in the past.
     const auto stop = session().stoppedBefore();
     while (session().cursor() == stop || !session().record(session().cursor()) ||
-           session().record(session().cursor())->op != "add") {
+           session().record(session().cursor())->op != "add" ||
+           session().record(session().cursor())->line != 10) {
       const auto before = session().cursor();
       press(Qt::Key_F10, Qt::ShiftModifier);
       QTRY_VERIFY_WITH_TIMEOUT(session().cursor() != before && session().record(session().cursor()),

@@ -37,7 +37,7 @@ class TestCompareModel : public QObject, CompareWorld {
     file.calls.reset();
     answerRuns({graph, file});
     QCOMPARE(model_->choices()[1].title, QString("a: 1 op, 2.00 ms"));
-    QCOMPARE(model_->choices()[0].title, QString("b: 10 records, 2.00 ms"));
+    QCOMPARE(model_->choices()[0].title, QString("cell 2: 10 records, 2.00 ms"));
   }
 
   void theLastTwoRunsWithOpsAreComparedByThemselves() {
