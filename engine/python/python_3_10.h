@@ -46,3 +46,14 @@ inline void PyThreadState_LeaveTracing(PyThreadState* state) {
 }
 // NOLINTEND
 #endif
+
+namespace tapedeck::python {
+/// "outer.<locals>.inner", borrowed; Python 3.10 has the last part alone.
+inline PyObject* qualified_name(PyCodeObject* code) {
+#if PY_VERSION_HEX < 0x030B0000
+  return code->co_name;
+#else
+  return code->co_qualname;
+#endif
+}
+}  // namespace tapedeck::python

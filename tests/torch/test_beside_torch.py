@@ -6,7 +6,8 @@ import tempfile
 import textwrap
 import unittest
 
-INTERPRETER = os.environ.get("TAPEDECK_TORCH")
+from torch_interpreter import TORCH, environment, main, needs_module
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Convolutions through oneDNN: of both, forward and backward, of several shapes and kinds; and torch's number of threads.
@@ -45,19 +46,12 @@ print(len(dnn), "right")
 """
 
 
-def run(code, **environment):
-    return subprocess.run([INTERPRETER, "-c", code], capture_output=True, text=True, timeout=250, check=False, cwd="/",
-                          env={**os.environ, **environment})
+def run(code):
+    return subprocess.run([TORCH, "-c", code], capture_output=True, text=True, timeout=250, check=False, cwd="/", env=environment())
 
 
-def setUpModule():
-    if not INTERPRETER:
-        raise unittest.SkipTest("TAPEDECK_TORCH is not set: no interpreter with torch")
-    asked = run("import importlib.util as u; print(all(u.find_spec(name) for name in ('torch', 'tapedeck')))")
-    if asked.stdout != "True\n":
-        raise unittest.SkipTest(f"{INTERPRETER} has not both torch and tapedeck; ./run.sh --install-into installs tapedeck")
-
-
+@unittest.skipIf(os.environ.get("TAPEDECK_TORCH_MODULE"), "only an installed module has a oneDNN of its own")
+@needs_module
 class BesideTorch(unittest.TestCase):
     def test_convolutions_of_both_are_right_in_both_orders_of_import(self):
         for first, second in (("torch", "tapedeck"), ("tapedeck", "torch")):
@@ -87,7 +81,7 @@ class BesideTorch(unittest.TestCase):
                 print(float(torch.ones(3).sum()), float(tf.reduce_sum(tf.ones([4]))))
             """), encoding="utf-8")
             trace = pathlib.Path(folder, "run.tapetrace")
-            environment = pathlib.Path(INTERPRETER).parents[1]
+            environment = pathlib.Path(TORCH).parents[1]
             result = subprocess.run([ROOT / "run.sh", "--trace", trace, "--env", environment, program], capture_output=True, text=True,
                                     timeout=250, check=False)
             self.assertEqual((result.returncode, result.stdout), (0, "3.0 4.0\n"), result.stderr)
@@ -96,4 +90,4 @@ class BesideTorch(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,12 +1,10 @@
 """Records of PyTorch's ops, in the interpreter that TAPEDECK_TORCH names: each test is a program of its own, which looks at its records."""
 import json
-import os
 import subprocess
-import sys
 import textwrap
 import unittest
 
-TORCH = os.environ.get("TAPEDECK_TORCH", "")
+from torch_interpreter import TORCH, environment, main, needs_module
 
 # Runs programs from standard input, [name, program] each a line of JSON, in forks of one process: an import of PyTorch takes longer
 # than any of them.
@@ -57,18 +55,11 @@ assert '"aten.ones"' in _engine.debug.records_json()
 """
 
 
-VARIABLES = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-if os.environ.get("TAPEDECK_TORCH_MODULE"):
-    VARIABLES["PYTHONPATH"] = os.environ["TAPEDECK_TORCH_MODULE"]
-
-
-@unittest.skipUnless(TORCH, "TAPEDECK_TORCH names no interpreter that has PyTorch")
+@needs_module
 class Records(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
-        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      env={**environment, **VARIABLES})
+        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
         cls.addClassCleanup(cls.end)
 
     @classmethod
@@ -84,9 +75,7 @@ class Records(unittest.TestCase):
         self.assertEqual(problem, "")
 
     def test_an_import_of_torch_attaches_and_nothing_imports_it_before(self):
-        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
-        done = subprocess.run([TORCH, "-c", IMPORT], capture_output=True, text=True, timeout=120, check=False,
-                              env={**environment, **VARIABLES})
+        done = subprocess.run([TORCH, "-c", IMPORT], capture_output=True, text=True, timeout=120, check=False, env=environment())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_each_write_makes_a_tensor_and_leaves_earlier_values(self):
@@ -369,5 +358,4 @@ class Records(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
-    sys.exit(1 if not passed else 0 if TORCH else 77)
+    main()

@@ -125,7 +125,7 @@ bool is_part_of(PyCodeObject* code, PyCodeObject* function) {
   const std::string name = text_of_name(code->co_name);
   const bool comprehends =
       name == "<listcomp>" || name == "<genexpr>" || name == "<dictcomp>" || name == "<setcomp>";
-  const bool same = PyUnicode_Compare(code->co_qualname, function->co_qualname) == 0;
+  const bool same = PyUnicode_Compare(qualified_name(code), qualified_name(function)) == 0;
   return found->second = (comprehends || same) && has_inside(function, code);
 }
 
@@ -187,7 +187,7 @@ Names names_of(const std::vector<UserFrame>& frames, std::size_t first, std::siz
                const Names& around) {
   auto made = std::make_shared<NamesFrame>();
   made->around = around;
-  made->function = text_of_name(frames[first].code->co_qualname);
+  made->function = text_of_name(qualified_name(frames[first].code));
   if (const std::size_t inner = made->function.rfind("<locals>."); inner != std::string::npos)
     made->function.erase(0, inner + std::string_view("<locals>.").size());
   PyFrameObject* innermost = frames[end - 1].raw();
