@@ -81,9 +81,9 @@ class BesideTorch(unittest.TestCase):
                 print(float(torch.ones(3).sum()), float(tf.reduce_sum(tf.ones([4]))))
             """), encoding="utf-8")
             trace = pathlib.Path(folder, "run.tapetrace")
-            environment = pathlib.Path(TORCH).parents[1]
-            result = subprocess.run([ROOT / "run.sh", "--trace", trace, "--env", environment, program], capture_output=True, text=True,
-                                    timeout=250, check=False)
+            folder = pathlib.Path(TORCH).parents[1]
+            result = subprocess.run([ROOT / "run.sh", "--trace", trace, "--env", folder, program], capture_output=True, text=True,
+                                    timeout=250, check=False, env=environment())
             self.assertEqual((result.returncode, result.stdout), (0, "3.0 4.0\n"), result.stderr)
             self.assertIn("records", result.stderr)
             self.assertTrue(trace.read_bytes().startswith(b"SQLite"))
