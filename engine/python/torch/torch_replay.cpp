@@ -9,8 +9,9 @@
 namespace tapedeck::python::torch {
 namespace {
 
-/// Beyond that a kind of op is tried at a later call.
-constexpr std::size_t most_tried_bytes = 16 << 20;
+/// Beyond that a kind of op is tried at a later call. Until it has been tried, its results are held as leaves,
+/// which costs more than the one trial: so the feature maps of a network for pictures are below.
+constexpr std::size_t most_tried_bytes = 256 << 20;
 
 py::object torch_attribute(const char* name) {
   return checked(PyObject_GetAttrString(library()->module, name)).cast<py::object>();
@@ -189,6 +190,12 @@ class GeneratorState {
   const py::object before_;
 };
 
+/// Without values nothing can be compared: the kind stays unknown.
+bool has_values(std::span<const Tensor> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [](const Tensor& tensor) { return !tensor || tensor.storage(); });
+}
+
 bool is_same(const Tensor& left, const Tensor& right) {
   if (bool(left) != bool(right)) return false;
   if (!left) return true;
@@ -235,6 +242,7 @@ Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes
 }
 
 void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs) {
+  if (!has_values(call.inputs) || !has_values(outputs)) return;
   std::size_t bytes = 0;
   for (const Tensor& input : call.inputs) bytes += input ? input.bytes() : 0;
   for (const Tensor& output : outputs) bytes += output ? output.bytes() : 0;
