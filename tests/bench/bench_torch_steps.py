@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import time
+import traceback
 
 import torch
 import torch._dynamo  # optimisers import it at their first step
@@ -80,6 +81,8 @@ class Process:
                 with open(there, encoding="ascii") as asked, open(back, "w", encoding="ascii") as answers:
                     serve(state, case, options, asked, answers)
                 status = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(status)
         os.close(there)
@@ -87,11 +90,14 @@ class Process:
         self._asked, self._answers = open(self._asked, "w", encoding="ascii"), open(self._answers, encoding="ascii")
 
     def round(self):
-        self._asked.write("go\n")
-        self._asked.flush()
-        answer = self._answers.readline()
+        try:
+            self._asked.write("go\n")
+            self._asked.flush()
+            answer = self._answers.readline()
+        except BrokenPipeError:
+            answer = ""
         if not answer:
-            raise SystemExit("a state's process has ended; its error is above")
+            os._exit(1)  # without closing the pipes: what a process could not be asked is still in one; its error is above
         return json.loads(answer)
 
     def close(self):
