@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import time
+import traceback
 
 import torch
 import torch._dynamo  # optimisers import it at their first step
@@ -64,19 +65,24 @@ def serve(state, case, options, asked, answers):
 
 
 class Process:
-    """A fork of this one, which has imported PyTorch."""
+    """A fork of this one, which has imported PyTorch. It ends when what it is asked through ends, so it closes its copies of
+    those of `others`, which were there before."""
 
-    def __init__(self, state, case, options):
+    def __init__(self, state, case, options, others):
         there, self._asked = os.pipe()
         self._answers, back = os.pipe()
         self._process = os.fork()
         if self._process == 0:
             os.close(self._asked)
+            for other in others:
+                other.close()
             status = 1
             try:
                 with open(there, encoding="ascii") as asked, open(back, "w", encoding="ascii") as answers:
                     serve(state, case, options, asked, answers)
                 status = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(status)
         os.close(there)
@@ -84,21 +90,29 @@ class Process:
         self._asked, self._answers = open(self._asked, "w", encoding="ascii"), open(self._answers, encoding="ascii")
 
     def round(self):
-        self._asked.write("go\n")
-        self._asked.flush()
-        answer = self._answers.readline()
+        try:
+            self._asked.write("go\n")
+            self._asked.flush()
+            answer = self._answers.readline()
+        except BrokenPipeError:
+            answer = ""
         if not answer:
-            raise SystemExit("a state's process has ended; its error is above")
+            os._exit(1)  # without closing the pipes: what a process could not be asked is still in one; its error is above
         return json.loads(answer)
 
-    def end(self):
+    def close(self):
         self._asked.close()
         self._answers.close()
+
+    def end(self):
+        self.close()
         os.waitpid(self._process, 0)
 
 
 def bench(case, options):
-    processes = {state: Process(state, case, options) for state in STATES}
+    processes = {}
+    for state in STATES:
+        processes[state] = Process(state, case, options, list(processes.values()))
     rounds = [{state: process.round() for state, process in processes.items()} for _ in range(options.rounds)]
     for process in processes.values():
         process.end()

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vanished.h"
 #include "engine/debug/why/why.h"
@@ -71,13 +72,13 @@ class Birth {
       past_.step(++steps);
       const RecordView* record = past_.maker(spot.tensor);
       if (!record) {
-        if (follow_assignment(spot)) continue;
+        if (follow_assignment(spot) || follow_memory(spot)) continue;
         return came_in(spot);
       }
       if (record->head.kind != EventKind::op) return;
       Tensors inputs;
       try {
-        for (const std::uint64_t id : record->inputs) inputs.push_back(past_.value(id));
+        inputs = past_.inputs(*record);
         const Output output{Past::output_of(*record, spot.tensor), past_.value(spot.tensor)};
         const auto places = places_read(elementwise_, *record, inputs, output, spot.place);
         if (const auto next = worse_input(*record, inputs, places, spot.kind)) {
@@ -117,6 +118,29 @@ class Birth {
     show(reason, spot);
     keep(std::move(reason));
     spot.tensor = assignment->value;
+    return true;
+  }
+
+  /// A tensor of PyTorch's whose memory was written to through another one: it came with that write, or was
+  /// there before.
+  bool follow_memory(Spot& spot) {
+    if (past_.recorder().trace().newest() == 0) return false;
+    if (!memory_) memory_.emplace(past_, past_.recorder().trace().newest());
+    const RecordView* writer = past_.record(memory_->writer_of(spot.tensor));
+    if (!writer) return false;
+    Spot next;
+    if (const std::uint64_t older = memory_->older_value(spot.tensor);
+        older && first_of(past_.value(older), spot.kind, Places{spot.place}))
+      next = {older, spot.place, spot.kind};
+    for (const std::uint64_t id : writer->outputs)
+      if (id && !next.tensor)
+        if (const auto place = first_of(past_.value(id), spot.kind, std::nullopt))
+          next = {id, *place, spot.kind};
+    if (!next.tensor) return false;
+    protocol::Reason reason = past_.reason(*writer, "same memory", "The memory was last written to by this op.");
+    show(reason, spot);
+    keep(std::move(reason));
+    spot = next;
     return true;
   }
 
@@ -160,6 +184,7 @@ class Birth {
     std::vector<Operand> operands;
     const auto& names = record.head.op->inputs;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (!inputs[k]) continue;
       const std::string name = names[std::min(k, names.size() - 1)].name;
       const std::int64_t count = places[k] ? static_cast<std::int64_t>(places[k]->size()) : inputs[k].count();
       Places order;
@@ -188,7 +213,7 @@ class Birth {
     for (const Operand& operand : operands)
       if (operand.tensor) numbers.push_back(operand.value);
     const std::string call = call_text(record, inputs, places);
-    const bool products = spot.kind == NotFinite::nan && record.head.op->form == Form::matmul &&
+    const bool products = spot.kind == NotFinite::nan && form_of(*record.head.op) == Form::matmul &&
                           inputs.size() == 2 && places[0] && places[1];
     const std::string what = products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
                                       : what_happened(*record.head.op, numbers, spot.kind, value.dtype());
@@ -228,7 +253,9 @@ class Birth {
     if (!vjp) return;
     const RecordView* forward = past_.record(vjp->head.forward);
     std::string sentence = "It is the gradient of " + vjp->name() + " that runs here";
-    if (forward && forward->head.op) sentence += ": " + forward->head.op->vjp_formula;
+    if (forward && forward->head.op && forward->head.op == vjp->head.op &&
+        forward->head.op->vjp_formula != "none")
+      sentence += ": " + forward->head.op->vjp_formula;
     told.push_back(past_.reason(*vjp, "VJP", sentence + "."));
     if (!vjp->inputs.empty() && vjp->inputs[0])
       told.back().tensor = protocol::if_there(past_.info(vjp->inputs[0]));
@@ -258,6 +285,7 @@ class Birth {
     reason.sentence =
         values.empty() ? "The forward op behind it." : "The forward op behind it ran with " + values + ".";
     forward_ = past_.name(*forward) + (values.empty() ? "" : " with " + values);
+    if (elementwise_.is(*forward, past_.inputs(*forward))) tell_zero_cotangent(*vjp, spot);
     told.push_back(std::move(reason));
     for (const std::uint64_t id : forward->inputs)
       if (id != 0 &&
@@ -266,6 +294,23 @@ class Birth {
           if (vanished_.empty()) vanished_ = vanished->sentence;
           told.push_back(std::move(*vanished));
         }
+  }
+
+  /// The gradient of what `where` does not choose is 0, and 0 times an infinite slope is NaN.
+  void tell_zero_cotangent(const RecordView& vjp, const Spot& spot) {
+    if (spot.kind != NotFinite::nan || vjp.inputs.size() != 1 || vjp.inputs[0] == 0) return;
+    const Tensor cotangent = past_.value(vjp.inputs[0]);
+    if (!is_floating(cotangent.dtype()) || spot.place >= cotangent.count() ||
+        cotangent.count() != element_count(Shape(std::span<const std::int64_t>(past_.info(spot.tensor).shape))) ||
+        element(cotangent, spot.place) != 0)
+      return;
+    const RecordView* maker = past_.maker(vjp.inputs[0]);
+    const RecordView* before = maker ? past_.around(*maker, EventKind::vjp) : nullptr;
+    const RecordView* chooser = before ? past_.record(before->head.forward) : nullptr;
+    zero_came_ = "The gradient that came in there is 0";
+    if (chooser && chooser->head.op && short_name(*chooser->head.op) == "where")
+      zero_came_ += ", because " + past_.name(*chooser) + " did not choose that element";
+    zero_came_ += ": 0 times a slope that is not finite is NaN.";
   }
 
   void finish(const Spot& spot, const Tensor& value) {
@@ -281,6 +326,7 @@ class Birth {
       if (!first.what.empty()) sentence += ". There " + first.what;
       sentence += ".";
       if (!forward_.empty()) sentence += " Its forward op is " + forward_ + ".";
+      if (!zero_came_.empty()) sentence += " " + zero_came_;
       if (!vanished_.empty()) sentence += " " + vanished_;
       for (std::size_t i = 1; i < births_.size(); ++i)
         sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
@@ -311,7 +357,8 @@ class Birth {
   std::vector<protocol::Reason> found_;
   std::deque<protocol::Reason> way_;
   std::uint64_t left_out_ = 0;
-  std::string origin_, missing_, forward_, vanished_;
+  std::optional<SharedMemory> memory_;  ///< read where it is needed
+  std::string origin_, missing_, forward_, zero_came_, vanished_;
 };
 
 }  // namespace

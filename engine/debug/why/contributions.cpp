@@ -8,6 +8,7 @@
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/record/replay/replay.h"
 
@@ -139,7 +140,7 @@ std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, 
   call.cotangents[slot] = Tensor::from_values<double>(one, outputs[slot].shape());
   if (outputs[slot].dtype() != DType::float64)
     call.cotangents[slot] = in_dtype(call.cotangents[slot], outputs[slot].dtype());
-  for (const Tensor& input : inputs) call.given.push_back(is_floating(input.dtype()));
+  for (const Tensor& input : inputs) call.given.push_back(input && is_floating(input.dtype()));
   const Tensors slopes = gradients_of(call);
   std::vector<Part> parts;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -210,13 +211,19 @@ class Contributions {
       return false;
     }
     Tensors inputs;
-    for (const std::uint64_t id : record->inputs) inputs.push_back(past_.value(id));
+    inputs = past_.inputs(*record);
     const std::size_t slot = Past::output_of(*record, tensor);
     PartList list = parts_of(*record, inputs, slot, tensor, place);
     std::vector<Part>& parts = list.parts;
     if (parts.empty()) {
-      if (level == 0)
+      if (level == 0 && is_foreign(*record->head.op)) {
+        answer_.complete = false;
+        answer_.sentence += "was made by " + past_.name(*record) +
+                            "; which elements of its inputs it comes from cannot be found out" +
+                            (cannot_.empty() ? std::string() : " (" + cannot_ + ")");
+      } else if (level == 0) {
         answer_.sentence += "was made by " + past_.name(*record) + " from inputs without a derivative";
+      }
       return false;
     }
     const std::size_t told = std::min(parts.size(), level == 0 ? most_of_first : most_of_others);
@@ -266,20 +273,21 @@ class Contributions {
     const Output output{slot, past_.value(tensor)};
     const auto places = places_read(elementwise_, record, inputs, output, place);
     PartList list;
-    if (record.head.op->form == Form::matmul && places.size() == 2 && places[0] && places[1]) {
+    if (form_of(*record.head.op) == Form::matmul && places.size() == 2 && places[0] && places[1]) {
       list.parts = parts_of_matmul(record, inputs, places);
       list.summed = true;
       list.measure();
       return list;
     }
-    if (record.head.op->vjp && is_floating(output.value.dtype())) try {
+    if (can_differentiate(*record.head.op) && is_floating(output.value.dtype())) try {
         Tensors outputs;
-        for (const std::uint64_t id : record.outputs) outputs.push_back(past_.value(id));
+        for (const std::uint64_t id : record.outputs) outputs.push_back(id ? past_.value(id) : Tensor());
         list.parts = parts_by_vjp(record, inputs, outputs, slot, place, places);
         list.measure();
         list.summed = add_up_to(list, element(output.value, place), output.value.dtype());
-      } catch (const Error&) {  // a VJP that refuses: factors that are not unique
+      } catch (const Error& error) {  // a VJP that refuses: factors that are not unique
         list = {};
+        cannot_ = error.what();
       }
     if (!list.summed) add_operands(list, inputs, places);
     return list;
@@ -320,6 +328,7 @@ class Contributions {
   Past& past_;
   protocol::Because answer_;
   Elementwise elementwise_;
+  std::string cannot_;  ///< why an op cannot be differentiated
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/debug/tile.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/tensor/number_text.h"
 
@@ -85,6 +86,18 @@ std::string share_text(double share) {
   return text.data();
 }
 
+std::string short_name(const OpDef& op) {
+  if (!is_foreign(op)) return op.name;
+  const std::size_t start = op.name.find('.') + 1;  // 0 where there is none
+  const std::string base = op.name.substr(start, op.name.find_first_of(".#", start) - start);
+  return base.empty() ? op.name : base;
+}
+
+Form form_of(const OpDef& op) {
+  const ForeignOp* foreign = foreign_of(op);
+  return foreign && foreign->counterpart && !foreign->writes ? foreign->counterpart->form : op.form;
+}
+
 std::string counted(std::uint64_t count, const std::string& noun) {
   std::string digits = std::to_string(count);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
@@ -118,13 +131,19 @@ bool same(double a, double b) {
 bool works_by_element(const RecordView& record, std::span<const Tensor> inputs) {
   const Shape matrix{2, 3}, one{1, 1};
   Tensors all;
-  for (std::size_t k = 0; k < inputs.size(); ++k) all.push_back(probe(inputs[k].dtype(), matrix, k));
+  // A number given to PyTorch for a tensor stays one.
+  const auto is_number = [&](std::size_t k) {
+    return is_foreign(*record.head.op) && inputs[k].rank() == 0;
+  };
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    all.push_back(is_number(k) ? inputs[k] : probe(inputs[k].dtype(), matrix, k));
   const Tensors whole = replay_op(*record.head.op, all, record.head.attributes);
   for (const Tensor& output : whole)
     if (output.shape() != matrix) return false;
   for (std::size_t i = 0; i < probe_values.size(); ++i) {
     Tensors single;
-    for (std::size_t k = 0; k < inputs.size(); ++k) single.push_back(probe(inputs[k].dtype(), one, k + i));
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      single.push_back(is_number(k) ? inputs[k] : probe(inputs[k].dtype(), one, k + i));
     const Tensors alone = replay_op(*record.head.op, single, record.head.attributes);
     for (std::size_t slot = 0; slot < whole.size(); ++slot)
       if (alone[slot].shape() != one ||
@@ -204,16 +223,33 @@ std::vector<ReadPlaces> read_by_matmul(const RecordView& record, std::span<const
           line_of_matrix(inputs[1].shape(), batch_of(inputs[1]), column, b_turned)};
 }
 
+/// The axes that a reduction is over; nothing where that is unknown.
+std::optional<std::vector<std::int64_t>> reduced_axes(const RecordView& record, int rank) {
+  if (!is_foreign(*record.head.op)) {
+    const auto* axes = integers(record, "axis");
+    return axes ? std::optional(*axes) : std::nullopt;
+  }
+  const Attribute* given = attribute(record, "dim");
+  if (const auto* one = given ? std::get_if<std::int64_t>(given) : nullptr) return std::vector{*one};
+  const auto* several = given ? std::get_if<std::vector<std::int64_t>>(given) : nullptr;
+  if (several && !several->empty()) return *several;
+  std::vector<std::int64_t> all;  // as PyTorch reads none, None and an empty list
+  for (int axis = 0; axis < rank; ++axis) all.push_back(axis);
+  return all;
+}
+
 /// Whether the record is a reduction of some of its input's axes; then what was read for the element.
 std::optional<Places> read_by_reduction(const RecordView& record, const Tensor& input, const Tensor& output,
                                         std::int64_t place) {
-  if (record.head.op->form != Form::reduction) return std::nullopt;
-  const auto* axes = integers(record, "axis");
-  if (!axes) return std::nullopt;
+  if (form_of(*record.head.op) != Form::reduction) return std::nullopt;
   const Shape& shape = input.shape();
+  const auto axes = reduced_axes(record, shape.rank());
+  if (!axes) return std::nullopt;
   std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()), false);
-  for (const std::int64_t axis : *axes)
+  for (const std::int64_t axis : *axes) {
+    if (axis < -shape.rank() || axis >= shape.rank()) return std::nullopt;
     reduced[static_cast<std::size_t>(axis < 0 ? axis + shape.rank() : axis)] = true;
+  }
   // From the last axis to the first: kept ones have one index, that of the element.
   Places places{0};
   std::int64_t stride = 1;
@@ -267,6 +303,8 @@ std::optional<std::vector<ReadPlaces>> moved_from(const RecordView& record, std:
     numbers[backwards] = static_cast<std::int64_t>(number);
   }
   std::vector<ReadPlaces> result(inputs.size(), Places{});
+  // PyTorch's ops may fill in any number, which looks like an element in the middle.
+  if (is_foreign(*record.head.op) && numbers[0] == numbers[1] && total > 1) return std::nullopt;
   if (numbers[0] == 0 && numbers[1] == 0) return result;  // filled in: padding
   if (numbers[0] != total + 1 - numbers[1]) return std::nullopt;
   std::int64_t at = numbers[0] - 1;
@@ -286,6 +324,7 @@ bool may_move(const RecordView& record, std::span<const Tensor> inputs) {
                                         [](const Tensor& input) { return !is_floating(input.dtype()); });
   const bool any_number = std::any_of(inputs.begin(), inputs.end(),
                                       [](const Tensor& input) { return is_floating(input.dtype()); });
+  if (is_foreign(*record.head.op)) return any_number;
   return any_number && record.head.op->vjp && (any_position || record.head.op->vjp_reads == VjpReads::shapes);
 }
 
@@ -314,7 +353,9 @@ std::vector<ReadPlaces> places_read(Elementwise& elementwise, const RecordView& 
                                     std::span<const Tensor> inputs, const Output& output,
                                     std::int64_t place) {
   std::vector<ReadPlaces> unknown(inputs.size());
-  if (record.head.kind != EventKind::op) return unknown;
+  if (record.head.kind != EventKind::op ||
+      std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return !input; }))
+    return unknown;
   if (elementwise.is(record, inputs)) {
     std::vector<std::int64_t> places;
     for (const Tensor& input : inputs)
@@ -326,7 +367,8 @@ std::vector<ReadPlaces> places_read(Elementwise& elementwise, const RecordView& 
     }
   }
   if (inputs.size() == 1 && same_elements(inputs[0], output.value)) return {Places{place}};
-  if (record.head.op->form == Form::matmul && inputs[0].rank() >= 2 && inputs[1].rank() >= 2)
+  if (form_of(*record.head.op) == Form::matmul && inputs.size() == 2 && inputs[0].rank() >= 2 &&
+      inputs[1].rank() >= 2)
     return read_by_matmul(record, inputs, output.value, place);
   if (inputs.size() == 1)
     if (auto places = read_by_reduction(record, inputs[0], output.value, place)) return {std::move(places)};

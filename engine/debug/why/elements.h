@@ -42,6 +42,11 @@ void visit_elements(const Tensor& tensor, F&& f) {
   visit_dtype(wide.dtype(), [&](auto tag) { f(wide.data<typename decltype(tag)::type>(), wide.count()); });
 }
 
+/// "log": of PyTorch's ops without their library and overload.
+std::string short_name(const OpDef& op);
+/// Of PyTorch's ops that of the op of the registry that computes the same.
+Form form_of(const OpDef& op);
+
 /// Finds out, by running ops on small tensors, which of them work element by element: no list says so.
 class Elementwise {
  public:

@@ -10,6 +10,7 @@
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/debug/why/wide_run.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -100,7 +101,8 @@ class Exactness {
       }
     }
     while (!waiting.empty() && records_.contains(waiting.top())) waiting.pop();
-    answer_.complete = waiting.empty();
+    too_many_ = !waiting.empty();
+    answer_.complete = !too_many_;
   }
 
   void compare(const RecordView& record) {
@@ -108,6 +110,12 @@ class Exactness {
     std::vector<DType> dtypes;
     Loss loss{&record, 0, 0, 0, 0, 0};
     for (const std::uint64_t id : record.inputs) {
+      if (id == 0) {  // an optional input that was not given
+        exact.push_back({});
+        given.push_back({});
+        dtypes.push_back(DType::float32);
+        continue;
+      }
       const Tensor value = past_.value(id);
       const auto found = exact_.find(id);
       exact.push_back(found == exact_.end() ? to_float64(value) : found->second);
@@ -116,11 +124,10 @@ class Exactness {
       if (const auto error = errors_.find(id); error != errors_.end())
         loss.inherited = std::max(loss.inherited, error->second);
     }
-    const Tensors outputs = run_wide(record, exact, dtypes);
-    const Tensors alone = loss.inherited > 0 ? run_wide(record, given, dtypes) : outputs;
+    const auto [outputs, alone] = run_both(record, exact, given, dtypes, loss.inherited > 0);
     for (std::size_t k = 0; k < std::min(outputs.size(), record.outputs.size()); ++k) {
       const std::uint64_t id = record.outputs[k];
-      if (!uses_.contains(id)) continue;
+      if (!uses_.contains(id) || !outputs[k]) continue;
       const Tensor value = past_.value(id);
       if (outputs[k].shape() != value.shape()) continue;
       const DigitsOff difference = digits_off(value, outputs[k]);
@@ -144,6 +151,25 @@ class Exactness {
     }
     for (const std::uint64_t id : record.inputs) release(id);
     if (loss.output && loss.error > 0) losses_.push_back(loss);
+  }
+
+  /// On the exact inputs, and on those that it had. An op of PyTorch's that cannot run again counts as exact.
+  std::pair<Tensors, Tensors> run_both(const RecordView& record, const Tensors& exact, const Tensors& given,
+                                       std::span<const DType> dtypes, bool differ) {
+    try {
+      Tensors outputs = run_wide(record, exact, dtypes);
+      Tensors alone = differ ? run_wide(record, given, dtypes) : outputs;
+      return {std::move(outputs), std::move(alone)};
+    } catch (const Error& error) {
+      if (!is_foreign(*record.head.op)) throw;
+      Tensors values;
+      for (const std::uint64_t id : record.outputs)
+        values.push_back(uses_.contains(id) && id ? to_float64(past_.value(id)) : Tensor());
+      const bool computed = std::any_of(given.begin(), given.end(),
+                                        [](const Tensor& input) { return input && is_floating(input.dtype()); });
+      if (computed && not_again_++ == 0) not_again_text_ = error.what();
+      return {values, values};
+    }
   }
 
   void release(std::uint64_t id) {
@@ -191,7 +217,12 @@ class Exactness {
     else if (!losses_.empty())
       sentence += " No single op lost many of them.";
     for (std::size_t i = 0; i < std::min(losses_.size(), most_losses_told); ++i) tell(losses_[i]);
-    if (!answer_.complete)
+    if (not_again_ > 0) {
+      answer_.complete = false;
+      sentence += " What " + counted(not_again_, "op") + " made counts as exact: " +
+                  (not_again_ == 1 ? "it" : "they") + " cannot run again here (" + not_again_text_ + ").";
+    }
+    if (too_many_)
       sentence += " Only the newest " + counted(most_compared, "op") +
                   " were compared; what came before counts as exact.";
   }
@@ -230,7 +261,9 @@ class Exactness {
   std::unordered_map<std::uint64_t, double> errors_;
   std::vector<Loss> losses_;
   DigitsOff result_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, not_again_ = 0;
+  std::string not_again_text_;  ///< why the first one cannot
+  bool too_many_ = false;
 };
 
 }  // namespace

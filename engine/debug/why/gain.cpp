@@ -74,6 +74,7 @@ class Gains {
   void choose_input(Step& step) {
     bool made = false;
     for (const std::uint64_t id : step.record->inputs) {
+      if (id == 0) continue;
       const Tensor input = past_.value(id);
       if (!is_floating(input.dtype())) continue;
       const double size = norm_of(input);
@@ -100,7 +101,7 @@ class Gains {
       choose_input(step);
       if (!step.input) return;
       // A playback begins with ones of the target's shape, whatever the target is.
-      if (record->head.op && record->head.op->name == "ones_like") return;
+      if (record->head.op && short_name(*record->head.op) == "ones_like") return;
       steps_.push_back(step);
       tensor = step.input;
       norm = step.before;

@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "engine/debug/tile.h"
+#include "engine/debug/why/foreign_gradient.h"
+#include "engine/debug/why/overwritten.h"
 #include "engine/debug/why/why.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -14,6 +17,27 @@ protocol::Because only(std::string sentence) {
   answer.question = protocol::Question::gradient;
   answer.sentence = std::move(sentence);
   return answer;
+}
+
+bool is_foreign_vjp(const RecordView& vjp) {
+  return vjp.head.op && is_foreign(*vjp.head.op);
+}
+
+/// Why a node of PyTorch's graph gave no gradient for a floating-point input: a clause.
+std::string why_none_of_foreign(Past& past, const RecordView& vjp, std::size_t input) {
+  const RecordView* forward = past.record(vjp.head.forward);
+  const std::int64_t required = forward && forward->head.op
+                                    ? foreign_facts(*forward->head.op, forward->head.attributes) &
+                                          ForeignFacts::all_requiring
+                                    : 0;
+  const std::int64_t bit = ForeignFacts::requires_gradient(input);
+  if (required != 0 && bit != 0 && (required & bit) == 0)
+    return "it did not require a gradient when the op ran.";
+  const RecordView* playback = past.around(vjp, EventKind::playback);
+  if (playback && !past.recorder().data_flow().sources_of(playback->number).empty())
+    return "nothing that this backward pass was asked for depends on it.";
+  return vjp.name().starts_with("autograd.") ? "its backward() returned None for it, or it required no gradient."
+                                             : "it required no gradient, or the op has none for it.";
 }
 
 std::uint64_t first_tensor(const TensorIds& ids) {
@@ -35,6 +59,10 @@ protocol::Because of_source(Past& past, const RecordView& playback, std::size_t 
 /// The whole playback: the first source without a gradient, else the first gradient.
 protocol::Because of_playback(Past& past, const RecordView& playback) {
   const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback.number);
+  if (is_overwritten(playback)) return which_overwrote(past, playback);
+  if (playback.state == RecordState::failed ||
+      (playback.state == RecordState::done && sources.empty() && is_foreign_playback(past, playback)))
+    return of_foreign_playback(past, playback);
   if (playback.state != RecordState::done)
     return only("This playback has not ended: its gradients are not there yet.");
   for (std::size_t i = 0; i < playback.outputs.size(); ++i)
@@ -46,6 +74,9 @@ protocol::Because of_playback(Past& past, const RecordView& playback) {
 
 /// One VJP that gave None for an input.
 protocol::Because of_vjp(Past& past, const RecordView& vjp) {
+  if (is_overwritten(vjp)) return which_overwrote(past, vjp);
+  if (vjp.state == RecordState::failed)
+    return only(past.name(vjp) + " ended with an exception, so its gradients are not there: " + vjp.error);
   const RecordView* forward = past.record(vjp.head.forward);
   for (std::size_t i = 0; i < vjp.outputs.size(); ++i) {
     if (vjp.outputs[i]) continue;
@@ -56,6 +87,8 @@ protocol::Because of_vjp(Past& past, const RecordView& vjp) {
     std::string sentence = "The VJP of " + vjp.name() + " gave None for " + of + ": ";
     if (!floating)
       sentence += "integers and booleans have no gradient.";
+    else if (is_foreign_vjp(vjp))
+      sentence += why_none_of_foreign(past, vjp, i);
     else if (vjp.head.custom_gradient)
       sentence +=
           "its own gradient function returned None for this argument, or nothing that was asked for depends "
@@ -85,6 +118,7 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   }
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward) return why_zero(past, subject);
+  if (looked_at && is_overwritten(*looked_at)) return which_overwrote(past, *looked_at);
   // A tensor of the forward pass: the gradient with respect to it.
   const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;
@@ -94,6 +128,12 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
     return only("No gradient was asked for since the recording began, so there is none that could be zero.");
   const std::vector<std::uint64_t> sources = data_flow.sources_of(playback->number);
   const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
+  if (is_foreign_playback(past, *playback)) {
+    if (playback->state != RecordState::done) return of_playback(past, *playback);
+    const auto which = static_cast<std::size_t>(found - sources.begin());
+    if (found == sources.end() || which >= playback->outputs.size() || playback->outputs[which] == 0)
+      return of_foreign_tensor(past, *playback, subject.tensor);
+  }
   if (found != sources.end())
     return of_source(past, *playback, static_cast<std::size_t>(found - sources.begin()), subject.tensor);
   protocol::Because answer = why_none(past, first_tensor(playback->inputs), subject.tensor);

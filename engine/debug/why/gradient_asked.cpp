@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/debug/why/foreign_gradient.h"
+#include "engine/debug/why/foreign_path.h"
 #include "engine/debug/why/vjp_check.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -18,6 +20,53 @@ std::set<std::uint64_t> with_older_values(Past& past, std::uint64_t tensor) {
   if (const auto assignment = past.assignment(tensor))
     tensors.merge(past.recorder().data_flow().values_of(assignment->variable));
   return tensors;
+}
+
+/// A gradient that arrived at a variable of a PyTorch program.
+GradientAsked about_arrival(Past& past, const RecordView& playback, const Arrival& arrival) {
+  GradientAsked asked;
+  asked.playback = &playback;
+  asked.gradient = arrival.gradient;
+  asked.tensors = {arrival.variable};
+  asked.of = tensor_text(past.recorder(), arrival.variable);
+  return asked;
+}
+
+/// All that arrived in the backward pass.
+GradientAsked about_arrivals(Past& past, const RecordView& playback) {
+  const std::vector<Arrival> arrivals = arrivals_in(past, playback);
+  GradientAsked asked;
+  if (arrivals.empty()) {
+    asked.refusal = playback.state == RecordState::done
+                        ? "In this backward pass no gradient arrived at any tensor: there is none that could be "
+                          "checked."
+                        : "This backward pass has not ended well: its gradients are not there.";
+    return asked;
+  }
+  if (arrivals.size() == 1) return about_arrival(past, playback, arrivals.front());
+  asked.playback = &playback;
+  for (const Arrival& arrival : arrivals) asked.tensors.insert(arrival.variable);
+  asked.of = "the " + std::to_string(arrivals.size()) + " tensors at which one arrived";
+  return asked;
+}
+
+/// The arrival that a tensor of a PyTorch program leads to: as a gradient, or as the variable.
+std::optional<GradientAsked> about_foreign(Past& past, const Subject& subject, const RecordView* record) {
+  if (record && record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2 &&
+      (subject.tensor == 0 || is_among(record->inputs, subject.tensor)))
+    if (const RecordView* playback = past.around(*record, EventKind::playback))
+      return about_arrival(past, *playback, {record, record->inputs[0], record->inputs[1]});
+  if (subject.tensor == 0) return std::nullopt;
+  if (const auto arrival = arrival_of(past, subject.tensor))
+    return about_arrival(past, *past.around(*arrival->record, EventKind::playback), *arrival);
+  const RecordView* maker = past.maker(subject.tensor);
+  if (maker && (!foreign_op_of(*maker) || maker->head.tape != 0 || maker->head.backward)) return std::nullopt;
+  const RecordView* playback = past.record(past.recorder().data_flow().newest_playback());
+  if (!playback || !is_foreign_playback(past, *playback)) return std::nullopt;
+  const std::set<std::uint64_t> values = values_of_foreign(past, subject.tensor);
+  for (const Arrival& arrival : arrivals_in(past, *playback))
+    if (values.contains(arrival.variable)) return about_arrival(past, *playback, arrival);
+  return std::nullopt;
 }
 
 GradientAsked about_source(Past& past, const RecordView& playback, std::size_t which) {
@@ -94,6 +143,11 @@ GradientAsked gradient_asked(Past& past, const Subject& subject) {
       return asked;
     }
   }
+  if (record && record->head.kind == EventKind::playback && is_foreign_playback(past, *record) &&
+      past.recorder().data_flow().sources_of(record->number).empty() &&
+      (subject.tensor == 0 || is_among(record->inputs, subject.tensor)))
+    return about_arrivals(past, *record);
+  if (auto asked = about_foreign(past, subject, record)) return std::move(*asked);
   if (record && record->head.kind == EventKind::playback) {
     const bool of_it = is_among(record->outputs, subject.tensor);
     if (of_it || subject.tensor == 0 || is_among(record->inputs, subject.tensor)) {

@@ -5,6 +5,7 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/gradient_asked.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_check.h"
@@ -128,6 +129,29 @@ protocol::Because about_one(Past& past, const VjpCheck& check) {
   return answer;
 }
 
+/// Where a PyTorch program read a number of what is on the path.
+std::string numbers_read(Past& past, const GradientPath& path) {
+  std::uint32_t found = 0;
+  for (const std::uint64_t id : path.tensors) {
+    const RecordView* maker = past.maker(id);
+    if (!maker || !foreign_op_of(*maker)) return {};
+    break;
+  }
+  if (path.vjps.empty()) return {};
+  const std::uint32_t last = path.vjps.front().vjp->number;
+  for (std::uint32_t first = std::max(1u, past.recorder().trace().oldest_kept()); first < last; first += 4096)
+    past.recorder().trace().glance(first, std::min(last, first + 4095), [&](const RecordGlance& glance) {
+      if (glance.head.op && is_foreign(*glance.head.op) && short_name(*glance.head.op) == "_local_scalar_dense" &&
+          glance.inputs.size() == 1 && path.tensors.contains(glance.inputs[0]))
+        found = glance.number;
+    });
+  const RecordView* record = past.record(found);
+  return record ? " Python read a number on the way, in " + past.name(*record) +
+                      ": if what it made of it came back, that is a constant, and its part of the derivative is "
+                      "missing here."
+                : std::string();
+}
+
 /// What of the derivative the path leaves out: values that went around the tape, by way of Python or through
 /// an op that stops gradients.
 std::string beside_path(Past& past, const GradientPath& path) {
@@ -143,7 +167,9 @@ std::string beside_path(Past& past, const GradientPath& path) {
       if (path.tensors.contains(input)) continue;
       const RecordView* maker = past.maker(input);
       if (!maker && !past.assignment(input)) leaves.insert(input);
-      if (maker && maker->head.op && maker->head.op->stops_gradient &&
+      if (maker && maker->head.op &&
+          (maker->head.op->stops_gradient ||
+           (is_foreign(*maker->head.op) && short_name(*maker->head.op) == "detach")) &&
           std::any_of(maker->inputs.begin(), maker->inputs.end(),
                       [&](std::uint64_t id) { return path.tensors.contains(id); }))
         stops.insert(maker->number);
@@ -152,6 +178,7 @@ std::string beside_path(Past& past, const GradientPath& path) {
     text += " What goes through " + past.name(*past.record(*stops.begin())) +
             (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
             " is not part of this gradient.";
+  text += numbers_read(past, path);
   if (leaves.empty() || path.tensors.empty()) return text;
   for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
     if (external_read.newest < first) break;  // the newest come first

@@ -5,6 +5,7 @@
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/record/replay/replay.h"
@@ -74,7 +75,10 @@ class Parts {
       if (!maker) return false;
       const RecordView* vjp = past_.around(*maker, EventKind::vjp);
       if (!vjp) {  // the playback's own sums
-        if (maker->head.op->form != Form::sum) return false;
+        // The gradient of a PyTorch program arrives as a view of itself, or is added to that of an earlier pass.
+        const bool arrives = is_foreign(*maker->head.op) && maker->head.backward &&
+                             (short_name(*maker->head.op) == "detach" || short_name(*maker->head.op) == "add_");
+        if (maker->head.op->form != Form::sum && !arrives) return false;
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
         continue;
       }

@@ -28,7 +28,7 @@ const char* kind_text(NotFinite kind) {
 }
 
 std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const ReadPlaces& places) {
-  if (!is_floating(tensor.dtype())) return std::nullopt;
+  if (!tensor || !is_floating(tensor.dtype())) return std::nullopt;
   if (places) {
     for (const std::int64_t place : *places)
       if (is_kind(element(tensor, place), kind)) return place;
@@ -75,7 +75,7 @@ std::string fact_text(const char* text, const OpDef& op, DType dtype) {
   const auto put = [&](const char* mark, std::string_view with) {
     if (const std::size_t at = told.find(mark); at != std::string::npos) told.replace(at, 3, with);
   };
-  put("{o}", op.name);
+  put("{o}", short_name(op));
   put("{d}", dtype_name(dtype));
   return told;
 }
@@ -109,7 +109,7 @@ std::string call_text(const RecordView& record, std::span<const Tensor> inputs,
   }
   if (const char* infix = record.head.op->facts.infix; infix && texts.size() == 2)
     return texts[0] + infix + texts[1];
-  std::string text = record.head.op->name + "(";
+  std::string text = short_name(*record.head.op) + "(";
   for (std::size_t k = 0; k < texts.size(); ++k) text += (k ? ", " : "") + texts[k];
   return text + ")";
 }

@@ -26,6 +26,12 @@ const RecordView* Past::record(std::uint64_t number) {
   return found->second.get();
 }
 
+Tensors Past::inputs(const RecordView& record) {
+  Tensors values;
+  for (const std::uint64_t id : record.inputs) values.push_back(id ? value(id) : Tensor());
+  return values;
+}
+
 const RecordView* Past::maker(std::uint64_t tensor) {
   return record(recorder_.trace().tensors().get(tensor).producer());
 }

@@ -30,6 +30,8 @@ class Past {
   /// nullptr if there is none, or it was dropped. Valid while the Past lives.
   const RecordView* record(std::uint64_t number);
   Tensor value(std::uint64_t tensor) { return find_(tensor); }
+  /// The values of a record's inputs; undefined where an optional one was not given.
+  Tensors inputs(const RecordView& record);
   /// What made the tensor; nullptr: no op.
   const RecordView* maker(std::uint64_t tensor);
   /// Which output of its maker it is.

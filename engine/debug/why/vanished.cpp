@@ -23,7 +23,7 @@ std::optional<ReadElement> read_element(Past& past, Elementwise& elementwise, st
   found.record = past.maker(tensor);
   if (!found.record || found.record->head.kind != EventKind::op || !found.record->head.op)
     return std::nullopt;
-  for (const std::uint64_t id : found.record->inputs) found.inputs.push_back(past.value(id));
+  found.inputs = past.inputs(*found.record);
   found.value = past.value(tensor);
   const Output output{Past::output_of(*found.record, tensor), found.value};
   found.places = places_read(elementwise, *found.record, found.inputs, output, place);

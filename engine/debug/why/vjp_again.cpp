@@ -1,26 +1,35 @@
 #include "engine/debug/why/vjp_again.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/debug/vjp/vjp_call.h"
+#include "engine/debug/why/foreign_path.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/elementwise/complex.h"
 
 namespace tapedeck::debug {
 
+bool can_differentiate(const OpDef& op) {
+  return op.vjp || is_foreign(op);
+}
+
 std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp) {
   const RecordView* forward = past.record(vjp.head.forward);
-  if (!forward || !forward->head.op || !forward->head.op->vjp || vjp.head.custom_gradient ||
+  // A Function of a PyTorch program has another op than its forward record.
+  if (!forward || !forward->head.op || forward->head.op != vjp.head.op ||
+      !can_differentiate(*forward->head.op) || vjp.head.custom_gradient ||
       forward->inputs.size() != vjp.outputs.size())
     return std::nullopt;
   if (past.recorder().file() && !fits(vjp, *forward)) return std::nullopt;
   PastVjp call;
   call.op = forward->head.op;
   call.attributes = forward->head.attributes;
-  for (const std::uint64_t id : forward->inputs) call.inputs.push_back(past.value(id));
+  call.inputs = past.inputs(*forward);
   check_result_count(past.recorder(), *forward, call.inputs);
-  for (const std::uint64_t id : forward->outputs) call.outputs.push_back(past.value(id));
+  for (const std::uint64_t id : forward->outputs) call.outputs.push_back(id ? past.value(id) : Tensor());
   for (const std::uint64_t id : vjp.inputs) call.cotangents.push_back(id ? past.value(id) : Tensor());
   for (const std::uint64_t id : vjp.outputs) call.given.push_back(id != 0);
   return call;
@@ -30,8 +39,32 @@ Tensors gradients_of(const PastVjp& call) {
   const QuietScope quiet;
   const auto wanted = std::make_unique<bool[]>(call.given.size());
   for (std::size_t i = 0; i < call.given.size(); ++i) wanted[i] = call.given[i];
+  const std::span<const bool> asked(wanted.get(), call.given.size());
+  if (is_foreign(*call.op))
+    return foreign_gradients({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents, asked});
   return ops::run_vjp({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents,
-                       std::span<const bool>(wanted.get(), call.given.size())});
+                       asked});
+}
+
+Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Tensor> cotangents) {
+  std::unordered_map<std::uint64_t, Tensor> flow;  // what comes of the cotangents
+  for (std::size_t i = 0; i < std::min(vjp.inputs.size(), cotangents.size()); ++i)
+    if (vjp.inputs[i] && cotangents[i]) flow.insert_or_assign(vjp.inputs[i], cotangents[i]);
+  for (const std::uint32_t number : records_inside(past, vjp)) {
+    const RecordView* op = past.record(number);
+    if (!op || op->head.kind != EventKind::op) continue;
+    if (std::none_of(op->inputs.begin(), op->inputs.end(), [&](auto id) { return flow.contains(id); })) continue;
+    Tensors operands;
+    for (const std::uint64_t id : op->inputs)
+      operands.push_back(id == 0 ? Tensor() : flow.contains(id) ? flow.at(id) : past.value(id));
+    const Tensors results = replay_op(*op->head.op, operands, op->head.attributes);
+    for (std::size_t i = 0; i < std::min(results.size(), op->outputs.size()); ++i)
+      if (op->outputs[i]) flow.insert_or_assign(op->outputs[i], results[i]);
+  }
+  Tensors gradients;
+  for (const std::uint64_t id : vjp.outputs)
+    gradients.push_back(id == 0 ? Tensor() : flow.contains(id) ? flow.at(id) : past.value(id));
+  return gradients;
 }
 
 Tensor in_dtype(const Tensor& tensor, DType dtype) {

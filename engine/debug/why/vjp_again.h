@@ -13,11 +13,17 @@ struct PastVjp {
   std::vector<bool> given;              ///< of the inputs: the record has a gradient for it
 };
 
+/// Whether the op has a VJP that can run here.
+bool can_differentiate(const OpDef& op);
 /// Nothing for a custom gradient, and where the forward op is no longer known. Throws ValueError.
 std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp);
 
 /// One gradient for each input, undefined where none was given. Nothing of it is recorded.
 Tensors gradients_of(const PastVjp& call);
+
+/// Of a VJP of PyTorch's, or of a Function of its program: what ran in it, again, with other cotangents. Throws
+/// ValueError, and Error where an op cannot run again.
+Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Tensor> cotangents);
 
 /// The same call in float64, whose outputs are computed anew.
 PastVjp in_float64(const PastVjp& call);

@@ -7,6 +7,7 @@
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/wide_run.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -101,9 +102,12 @@ class Check {
           "it draws random numbers: its gradient is that of their distribution, which differences of one "
           "draw "
           "do not show");
+    if (forward.head.op && vjp_.head.op && is_foreign(*forward.head.op) && forward.head.op != vjp_.head.op)
+      return leave_out("it is a backward() that the program wrote, and what its forward() computes is not recorded as "
+                       "one function");
     variables_ = variables_of_slots(past_, forward, vjp_);
     if (!has_real_numbers(forward)) return;
-    for (const std::uint64_t id : forward.inputs) point_.push_back(to_float64(past_.value(id)));
+    for (const Tensor& input : past_.inputs(forward)) point_.push_back(to_float64(input));
     TensorIds known_variables;
     for (const std::uint64_t id : variables_)
       if (id) {
@@ -131,7 +135,7 @@ class Check {
   bool has_real_numbers(const RecordView& forward) {
     bool complex = false;
     for (const TensorIds* ids : {&forward.inputs, &forward.outputs})
-      for (const std::uint64_t id : *ids) complex = complex || is_complex(recorded_dtype(past_, id));
+      for (const std::uint64_t id : *ids) complex = complex || (id && is_complex(recorded_dtype(past_, id)));
     if (complex) leave_out("it computes with complex numbers");
     return !complex;
   }
@@ -182,7 +186,7 @@ class Check {
     }
     std::erase_if(groups, [&](const auto& group) {
       return std::none_of(group.begin(), group.end(), [&](std::size_t slot) { return is_meant(slot); }) ||
-             !is_floating(point_[group.front()].dtype());
+             !point_[group.front()] || !is_floating(point_[group.front()].dtype());
     });
     // Behind the arguments: the variables that the function used.
     std::size_t place = forward.inputs.size();
@@ -256,6 +260,7 @@ class Check {
   /// A None counts as zeros of the inputs' own dtype.
   DType narrowest(DType dtype) const {
     for (const std::uint64_t id : check_.forward->inputs) {
+      if (id == 0) continue;
       const DType other = recorded_dtype(past_, id);
       if (is_floating(other) && other != DType::float64) return other;
     }

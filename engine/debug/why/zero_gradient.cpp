@@ -9,6 +9,7 @@
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/record/replay/replay.h"
 
@@ -123,7 +124,16 @@ class Zeros {
     const auto slot = static_cast<std::size_t>(std::find(vjp.outputs.begin(), vjp.outputs.end(), tensor) -
                                                vjp.outputs.begin());
     const std::optional<PastVjp> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
-    const bool all = call ? look_at(vjp, *call, slot, zero.place) : look_at_custom(vjp, tensor);
+    bool all = false;
+    if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size())
+      try {
+        all = look_at_foreign(vjp, call, slot, zero.place);
+      } catch (const Error& error) {
+        ++not_again_;
+        if (not_again_text_.empty()) not_again_text_ = past_.name(vjp) + ": " + error.what();
+      }
+    else
+      all = call ? look_at(vjp, *call, slot, zero.place) : look_at_custom(vjp, tensor);
     if (all) return;
     const RecordView* forward = past_.record(vjp.head.forward);
     const bool by_element = call && forward && elementwise_.is(*forward, call->inputs);
@@ -138,9 +148,22 @@ class Zeros {
                const std::optional<std::int64_t>& place) {
     PastVjp full = call;
     for (Tensor& cotangent : full.cotangents) cotangent = nowhere_zero(cotangent);
+    return compare(vjp, slot, place, gradients_of(full)[slot], in_wider_numbers(call, slot));
+  }
+
+  /// A node of PyTorch's graph: what it ran, runs again.
+  bool look_at_foreign(const RecordView& vjp, const std::optional<PastVjp>& call, std::size_t slot,
+                       const std::optional<std::int64_t>& place) {
+    Tensors cotangents;
+    for (const std::uint64_t id : vjp.inputs) cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
+    const Tensor possible = foreign_vjp_again(past_, vjp, cotangents)[slot];
+    return compare(vjp, slot, place, possible, call ? in_wider_numbers(*call, slot) : std::vector<double>());
+  }
+
+  bool compare(const RecordView& vjp, std::size_t slot, const std::optional<std::int64_t>& place,
+               const Tensor& largest, const std::vector<double>& exact) {
     const std::vector<double> given = past_.value(vjp.outputs[slot]).to_vector();
-    const std::vector<double> possible = gradients_of(full)[slot].to_vector();
-    const std::vector<double> exact = in_wider_numbers(call, slot);
+    const std::vector<double> possible = largest.to_vector();
     const double smallest = smallest_of(past_.value(vjp.outputs[slot]).dtype());
     Found found{&vjp, vjp.outputs[slot], slot, place ? 1 : given.size(), 0, 0, 0, -1};
     for (std::size_t i = 0; i < given.size(); ++i) {
@@ -159,10 +182,14 @@ class Zeros {
     return all;
   }
 
+  /// Empty where they cannot be had.
   std::vector<double> in_wider_numbers(const PastVjp& call, std::size_t slot) const {
-    if (call.inputs.empty() || !call.cotangents[0] || call.cotangents[0].dtype() == DType::float64) return {};
+    if (call.inputs.empty() || call.cotangents.empty() || !call.cotangents[0] ||
+        call.cotangents[0].dtype() == DType::float64)
+      return {};
     try {
-      return gradients_of(in_float64(call))[slot].to_vector();
+      const Tensor exact = gradients_of(in_float64(call))[slot];
+      return exact ? exact.to_vector() : std::vector<double>();
     } catch (const Error&) {  // it has no kernel for these dtypes together
       return {};
     }
@@ -199,7 +226,7 @@ class Zeros {
     const Shape shape(std::span<const std::int64_t>(gradient.shape));
     const bool small = found.too_small > found.swallowed;
     std::string what;
-    if (found.vjp->head.custom_gradient)
+    if (found.vjp->head.custom_gradient || (forward && found.vjp->head.op && found.vjp->head.op != forward->head.op))
       what = "the gradient function that the program gave it returned zeros";
     else if (small)
       what = "the number is too small for " + gradient.dtype + " and became zero (underflow)";
@@ -252,10 +279,16 @@ class Zeros {
       }
       answer_.reasons.push_back(std::move(reason));
     }
-    if (found_.empty() && missing_.empty())
+    if (found_.empty() && missing_.empty() && not_again_ == 0)
       sentence +=
           ". No op on the way made zeros of something else: zero came in at the playback's begin, or "
           "contributions cancel each other.";
+    if (found_.empty() && not_again_ > 0) sentence += ".";
+    if (not_again_ > 0) {
+      answer_.complete = false;
+      sentence += " What became zero in " + counted(not_again_, "VJP") +
+                  " is not known: it cannot run again here (" + not_again_text_ + ").";
+    }
     if (!missing_.empty()) sentence += ". It cannot be traced further back: " + missing_;
     if (!waiting_.empty()) sentence += " Only the nearest " + counted(most_vjps, "VJP") + " were looked at.";
   }
@@ -269,7 +302,8 @@ class Zeros {
   std::set<std::uint64_t> seen_;
   std::set<std::uint32_t> done_;
   std::vector<Found> found_;
-  std::string missing_, reasons_text_;
+  std::uint64_t not_again_ = 0;
+  std::string missing_, reasons_text_, not_again_text_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace tapedeck {
 namespace {
 
 std::atomic<ForeignForward> foreign_forward{nullptr};
+std::atomic<ForeignGradients> gradients_of_foreign{nullptr};
 
 /// The results' shapes are known only once the op has run.
 TensorSpecs shapes_of_foreign(const OpContext&) {
@@ -386,6 +387,37 @@ const ForeignOp& foreign_op(std::string_view schema) {
 
 void set_foreign_forward(ForeignForward forward) {
   foreign_forward.store(forward, std::memory_order_release);
+}
+
+void set_foreign_gradients(ForeignGradients gradients) {
+  gradients_of_foreign.store(gradients, std::memory_order_release);
+}
+
+Tensors foreign_gradients(const VjpContext& context) {
+  const ForeignGradients gradients = gradients_of_foreign.load(std::memory_order_acquire);
+  const ForeignOp* op = foreign_of(context.op);
+  if (!gradients || !op)
+    fail<UnimplementedError>(context.op.name,
+                             ": is an op of PyTorch, which is not loaded in this process: it cannot be "
+                             "differentiated again here");
+  return gradients(*op, context);
+}
+
+std::int64_t foreign_facts(const OpDef& op, const Attributes& attributes) {
+  const std::size_t at = op.attributes.size();
+  const auto* bits = attributes.size() > at ? std::get_if<std::int64_t>(&attributes[at]) : nullptr;
+  return bits ? *bits : 0;
+}
+
+std::vector<ForeignMemory> foreign_memory(const OpDef& op, const Attributes& attributes) {
+  std::vector<ForeignMemory> found;
+  if (attributes.size() < op.attributes.size() + 2) return found;
+  const auto* pairs = std::get_if<std::vector<std::int64_t>>(&attributes[attributes.size() - 1]);
+  if (!pairs) return found;
+  for (std::size_t i = 0; i + 1 < pairs->size(); i += 2)
+    if ((*pairs)[i] >= 0 && (*pairs)[i + 1] > 0 && (*pairs)[i + 1] <= UINT32_MAX)
+      found.push_back({static_cast<std::size_t>((*pairs)[i]), static_cast<std::uint32_t>((*pairs)[i + 1])});
+  return found;
 }
 
 }  // namespace tapedeck

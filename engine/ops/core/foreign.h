@@ -53,6 +53,43 @@ std::string foreign_name(std::string_view qualified_name);
 /// Runs such an op again. Only a process with the other framework can.
 using ForeignForward = Tensors (*)(const ForeignOp& op, const OpContext& context);
 void set_foreign_forward(ForeignForward forward);
+/// The gradients of such an op's inputs, as the other framework itself computes them; undefined where it has
+/// none.
+using ForeignGradients = Tensors (*)(const ForeignOp& op, const VjpContext& context);
+void set_foreign_gradients(ForeignGradients gradients);
+/// Throws UnimplementedError where the other framework is not in this process.
+Tensors foreign_gradients(const VjpContext& context);
+
+/// What the other framework's call had beside its declared attributes. They follow these in a record: first
+/// the facts' bits, then the lengths of lists of tensors, then the memory (see ForeignMemory).
+struct ForeignFacts {
+  /// An argument, by its place in the schema, was a number where the schema has a tensor.
+  static bool is_number(std::int64_t bits, std::size_t place) {
+    return place < most_numbers && (bits >> place & 1) != 0;
+  }
+  static constexpr std::size_t most_numbers = 30, most_inputs = 30;
+  static constexpr std::int64_t number(std::size_t place) {
+    return place < most_numbers ? std::int64_t{1} << place : 0;
+  }
+  /// The record's input requires a gradient; only set where a gradient was possible, and others of its
+  /// floating-point inputs require none.
+  static constexpr std::int64_t requires_gradient(std::size_t input) {
+    return input < most_inputs ? std::int64_t{1} << (most_numbers + input) : 0;
+  }
+  static constexpr std::int64_t all_requiring = ((std::int64_t{1} << most_inputs) - 1) << most_numbers;
+  /// Gradients were off, and an input requires one.
+  static constexpr std::int64_t gradients_off = std::int64_t{1} << 60;
+  static constexpr std::int64_t inference = std::int64_t{1} << 61;  ///< off by inference_mode
+};
+/// 0 where none were recorded.
+std::int64_t foreign_facts(const OpDef& op, const Attributes& attributes);
+/// An input of this record had no record of its own: it was first seen here, after the record `writer` wrote
+/// into its memory through another tensor.
+struct ForeignMemory {
+  std::size_t input = 0;
+  std::uint32_t writer = 0;
+};
+std::vector<ForeignMemory> foreign_memory(const OpDef& op, const Attributes& attributes);
 
 /// The op of the registry that computes what ATen's op of that base name ("add", "add_", "_softmax") does,
 /// with the names of its arguments that are the row's inputs, in the row's order.

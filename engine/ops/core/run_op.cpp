@@ -5,6 +5,7 @@
 
 #include "engine/ops/core/alias.h"
 #include "engine/ops/core/floating.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/observed.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
@@ -253,6 +254,8 @@ Tensor run_op1(const OpDef& op, std::initializer_list<TensorReference> inputs, c
 
 Tensors replay_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   const QuietScope quiet;
+  // Its inputs and attributes are as the other framework's call had them: the engine has no checks for them.
+  if (is_foreign(op)) return op.forward({op, inputs, attributes, {}});
   return run_op(op, inputs, attributes);
 }
 

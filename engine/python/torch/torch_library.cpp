@@ -52,6 +52,7 @@ void load_library(PyObject* module) {
   torch->tensor = reinterpret_cast<PyTypeObject*>(attribute_of(module, "Tensor"));
   torch->dtype = reinterpret_cast<PyTypeObject*>(attribute_of(module, "dtype"));
   torch->grad_enabled = attribute_of(module, "is_grad_enabled");
+  torch->inference_enabled = attribute_of(module, "is_inference_mode_enabled");
   const auto operators = checked(PyObject_GetAttrString(module, "_ops"));
   torch->overload = reinterpret_cast<PyTypeObject*>(attribute_of(operators.ptr(), "OpOverload"));
   const auto core = checked(PyObject_GetAttrString(module, "_C"));

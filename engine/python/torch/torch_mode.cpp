@@ -35,10 +35,10 @@ std::string exception_text() {
 /// The results of a call, and what it wrote into, as the engine's tensors.
 class Results {
  public:
-  Results(const Row& row, const Call& call) : row_(row), call_(call) {}
+  Results(const Row& row, const Call& call, std::uint64_t record) : row_(row), call_(call), record_(record) {}
 
   void take(PyObject* returned) {
-    for (PyObject* tensor : call_.written) after_write(tensor);
+    for (PyObject* tensor : call_.written) after_write(tensor, record_);
     for_each_result(*row_.op, returned,
                     [&](PyObject* value, const ForeignValue& result) { add(value, result.alias.empty()); });
     for (PyObject* tensor : call_.written)
@@ -57,6 +57,7 @@ class Results {
 
   const Row& row_;
   const Call& call_;
+  const std::uint64_t record_;
   std::vector<PyObject*> seen_;
 };
 
@@ -64,12 +65,6 @@ class Results {
 void hold_as_leaves(Observer& observer, std::span<const Tensor> outputs) {
   for (const Tensor& output : outputs)
     if (output && output.storage()) observer.leaf(output, {});
-}
-
-bool gradients_are_on() {
-  const auto on = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(library()->grad_enabled));
-  if (!on) PyErr_Clear();
-  return on && on.ptr() == Py_True;
 }
 
 PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* kwargs) {
@@ -81,8 +76,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   event.name = row.op->row->name;
   event.inputs = call.inputs;
   event.attributes = &call.attributes;
-  const bool taped = call.needs_gradient && gradients_are_on();
-  if (taped) event.tape = graph_tape();
+  if (call.taped) event.tape = graph_tape();
   const std::uint64_t record = observer.begin(event);
   newest = record;
   if (call.needs_gradient) note_forward(row, call, record);
@@ -97,7 +91,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
     return nullptr;
   }
   auto result = py::reinterpret_steal<py::object>(returned);
-  Results results(row, call);
+  Results results(row, call, record);
   results.take(returned);
   if (tries) try_repetition(row, call, results.outputs);
   if (row.repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);

@@ -142,11 +142,29 @@ class CallReader {
       else if (value)
         take_attribute(argument, value);
     }
+    find_gradient_facts();
     set_attributes();
     return std::move(call_);
   }
 
  private:
+  void find_gradient_facts() {
+    if (!call_.needs_gradient) return;
+    const auto asked = [](PyObject* function) {
+      const auto on = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(function));
+      if (!on) PyErr_Clear();
+      return on && on.ptr() == Py_True;
+    };
+    call_.taped = asked(torch_.grad_enabled);
+    if (call_.taped) {
+      // Where all do, as usual, nothing is kept.
+      if (differentiable_ > requiring_) facts_ |= requiring_bits_;
+      return;
+    }
+    facts_ |= ForeignFacts::gradients_off;
+    if (torch_.inference_enabled && asked(torch_.inference_enabled)) facts_ |= ForeignFacts::inference;
+  }
+
   void take_tensors(const ForeignValue& argument, PyObject* value, std::size_t place) {
     if (!argument.is_list) return take_tensor(argument, value, place);
     const bool is_sequence = value && (PyList_Check(value) || PyTuple_Check(value));
@@ -160,18 +178,29 @@ class CallReader {
     if (!value || value == Py_None || !is_tensor(torch_, value)) {
       call_.input_objects.push_back(nullptr);
       call_.inputs.push_back(value && value != Py_None ? number_tensor(value) : Tensor());
-      if (call_.inputs.back() && place < 62) numbers_ |= std::int64_t{1} << place;
+      if (call_.inputs.back()) facts_ |= ForeignFacts::number(place);
       return;
     }
     call_.input_objects.push_back(value);
-    call_.inputs.push_back(tensor_of(value, &call_.problems.back()));
-    if (argument.written) call_.written.push_back(value);
-    if (!call_.needs_gradient) {
-      const auto wanted =
-          py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
-      if (!wanted) PyErr_Clear();
-      call_.needs_gradient = wanted && wanted.ptr() == Py_True;
+    std::uint64_t writer = 0;
+    call_.inputs.push_back(tensor_of(value, &call_.problems.back(), &writer));
+    const std::size_t input = call_.inputs.size() - 1;
+    if (writer) {
+      memory_.push_back(static_cast<std::int64_t>(input));
+      memory_.push_back(static_cast<std::int64_t>(writer));
     }
+    if (argument.written) call_.written.push_back(value);
+    const DType dtype = call_.inputs[input].dtype();
+    const bool known = call_.problems.back().empty();
+    if (known && !is_floating(dtype) && !is_complex(dtype)) return;
+    const auto wanted = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
+    if (!wanted) PyErr_Clear();
+    const bool requires_gradient = wanted && wanted.ptr() == Py_True;
+    if (known || requires_gradient) ++differentiable_;
+    if (!requires_gradient) return;
+    ++requiring_;
+    requiring_bits_ |= ForeignFacts::requires_gradient(input);
+    call_.needs_gradient = true;
   }
 
   void take_attribute(const ForeignValue& argument, PyObject* value) {
@@ -184,16 +213,17 @@ class CallReader {
   }
 
   void set_attributes() {
-    if (values_.empty() && numbers_ == 0 && lengths_.empty()) {
+    if (values_.empty() && facts_ == 0 && lengths_.empty() && memory_.empty()) {
       call_.attributes = row_.defaults;
       return;
     }
     if (values_.empty())
       for (std::size_t i = 0; i < row_.defaults.size(); ++i) values_.push_back(row_.defaults[i]);
-    if (numbers_ != 0 || !lengths_.empty()) {
-      values_.emplace_back(numbers_);
+    if (facts_ != 0 || !lengths_.empty() || !memory_.empty()) {
+      values_.emplace_back(facts_);
       for (const std::int64_t length : lengths_) values_.emplace_back(length);
     }
+    if (!memory_.empty()) values_.emplace_back(std::move(memory_));
     call_.attributes = Attributes(std::move(values_));
   }
 
@@ -204,7 +234,9 @@ class CallReader {
   Call call_;
   std::vector<Attribute> values_;
   std::vector<std::int64_t> lengths_;
-  std::int64_t numbers_ = 0;
+  std::vector<std::int64_t> memory_;  ///< pairs: see ForeignMemory
+  std::int64_t facts_ = 0, requiring_bits_ = 0;
+  std::size_t differentiable_ = 0, requiring_ = 0;
 };
 
 }  // namespace

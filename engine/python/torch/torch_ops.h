@@ -36,12 +36,13 @@ struct Call {
   std::vector<std::string> problems;     ///< why the input has no value; empty: it has
   Attributes attributes;
   bool needs_gradient = false;  ///< one of its inputs requires a gradient
+  bool taped = false;           ///< and gradients are on
 };
 /// `args` is a tuple, `kwargs` a dict or nullptr. Never raises.
 Call read_call(const Row& row, PyObject* args, PyObject* kwargs);
 
-/// Numbers given for tensors, and the lengths of lists, follow the declared attributes where there are any:
-/// they are needed to call the op again. The first has a bit for each argument that was a number.
+/// ForeignFacts and the lengths of lists follow the declared attributes where there are any: they are needed
+/// to call the op again.
 std::size_t hidden_place(const ForeignOp& op);
 
 }  // namespace tapedeck::python::torch

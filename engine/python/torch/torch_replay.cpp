@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
+#include "engine/ops/core/observer.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
 
 namespace tapedeck::python::torch {
 namespace {
 
-/// Beyond that a kind of op is tried at a later call.
-constexpr std::size_t most_tried_bytes = 16 << 20;
+/// Beyond that a kind of op is tried at a later call. Until it has been tried, its results are held as leaves,
+/// which costs more than the one trial: so the feature maps of a network for pictures are below.
+constexpr std::size_t most_tried_bytes = 256 << 20;
 
 py::object torch_attribute(const char* name) {
   return checked(PyObject_GetAttrString(library()->module, name)).cast<py::object>();
@@ -90,10 +93,12 @@ py::object attribute_value(const ForeignValue& argument, const Attribute& attrib
 /// The arguments of a call, from a record's inputs and attributes.
 class Arguments {
  public:
-  Arguments(const ForeignOp& op, std::span<const Tensor> inputs, const Attributes& attributes)
-      : op_(op), inputs_(inputs), attributes_(attributes) {
+  /// `wanted`: inputs that shall require a gradient.
+  Arguments(const ForeignOp& op, std::span<const Tensor> inputs, const Attributes& attributes,
+            std::span<const bool> wanted = {})
+      : op_(op), inputs_(inputs), attributes_(attributes), wanted_(wanted) {
     hidden_ = hidden_place(op);
-    if (attributes.size() > hidden_) numbers_ = std::get<std::int64_t>(attributes[hidden_]);
+    if (attributes.size() > hidden_) facts_ = foreign_facts(*op.row, attributes);
     ++hidden_;
     std::vector<py::object> values;
     std::size_t positional = 0;
@@ -109,6 +114,7 @@ class Arguments {
   py::list by_place;
   py::dict by_name;
   std::vector<py::object> written;
+  std::map<std::size_t, py::object> leaves;  ///< that require a gradient, by input
 
  private:
   bool is_default(const ForeignValue& argument) const {
@@ -136,8 +142,12 @@ class Arguments {
     if (next_ >= inputs_.size()) fail<UnimplementedError>("the record lacks the argument ", argument.name);
     const Tensor& input = inputs_[next_++];
     if (!input) return py::none();
-    if (place < 62 && (numbers_ >> place & 1) != 0) return number_of(input);
+    if (ForeignFacts::is_number(facts_, place)) return number_of(input);
     py::object tensor = torch_tensor(input);
+    if (next_ <= wanted_.size() && wanted_[next_ - 1]) {
+      leaves[next_ - 1] = tensor.attr("requires_grad_")();
+      if (argument.written) tensor = tensor.attr("clone")();  // PyTorch refuses writes into a leaf
+    }
     if (argument.written) written.push_back(tensor);
     return tensor;
   }
@@ -145,22 +155,23 @@ class Arguments {
   const ForeignOp& op_;
   std::span<const Tensor> inputs_;
   const Attributes& attributes_;
+  const std::span<const bool> wanted_;
   std::size_t hidden_ = 0, next_ = 0;
-  std::int64_t numbers_ = 0;
+  std::int64_t facts_ = 0;
 };
 
-/// Gradients are off on this thread while it lives.
-class NoGradient {
+/// Gradients are on or off on this thread while it lives.
+class GradientMode {
  public:
-  NoGradient() : set_(py::module_::import("torch._C").attr("_set_grad_enabled")) {
+  explicit GradientMode(bool on) : set_(py::module_::import("torch._C").attr("_set_grad_enabled")) {
     before_ = torch_attribute("is_grad_enabled")();
-    set_(false);
+    set_(on);
   }
-  ~NoGradient() {
+  ~GradientMode() {
     const py::error_scope raised;
     if (!PyObject_CallOneArg(set_.ptr(), before_.ptr())) PyErr_Clear();
   }
-  NoGradient(const NoGradient&) = delete;
+  GradientMode(const GradientMode&) = delete;
 
  private:
   py::object set_, before_;
@@ -189,6 +200,12 @@ class GeneratorState {
   const py::object before_;
 };
 
+/// Without values nothing can be compared: the kind stays unknown.
+bool has_values(std::span<const Tensor> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [](const Tensor& tensor) { return !tensor || tensor.storage(); });
+}
+
 bool is_same(const Tensor& left, const Tensor& right) {
   if (bool(left) != bool(right)) return false;
   if (!left) return true;
@@ -198,15 +215,20 @@ bool is_same(const Tensor& left, const Tensor& right) {
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
-Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
-  const py::gil_scoped_acquire locked;
+const Row& repeatable_row(const ForeignOp& op) {
   const Row* row = row_of(op);
   if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
   if (row->repeats == Repeats::no)
     fail<UnimplementedError>(op.row->name,
                              ": is not reproducible, so its value can only be seen where it was kept");
+  return *row;
+}
+
+/// Runs `work`, and makes errors of PyTorch's exceptions.
+template <class Work>
+Tensors with_errors(Work&& work) {
   try {
-    return run_row(*row, context.inputs, context.attributes);
+    return work();
   } catch (py::error_already_set& error) {
     fail<FailedPreconditionError>(error.what());
   } catch (const ForeignException&) {
@@ -215,10 +237,54 @@ Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
   }
 }
 
+Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
+  const py::gil_scoped_acquire locked;
+  const Row& row = repeatable_row(op);
+  return with_errors([&] { return run_row(row, context.inputs, context.attributes); });
+}
+
+/// By PyTorch's own derivative: the op runs on leaves, and autograd goes back from its results.
+Tensors differentiate(const Row& row, const VjpContext& context) {
+  const GradientMode on(true);
+  const Arguments arguments(*row.op, context.inputs, context.attributes, context.wanted);
+  const py::tuple by_place(arguments.by_place);
+  const py::object returned = checked(PyObject_Call(row.callable, by_place.ptr(), arguments.by_name.ptr()));
+  py::list results, cotangents, leaves;
+  std::size_t place = 0;
+  for_each_result(*row.op, returned.ptr(), [&](PyObject* value, const ForeignValue&) {
+    const Tensor cotangent = place < context.cotangents.size() ? context.cotangents[place] : Tensor();
+    ++place;
+    if (!value || !cotangent) return;
+    const auto result = py::reinterpret_borrow<py::object>(value);
+    if (!result.attr("requires_grad").cast<bool>()) return;
+    results.append(result);
+    cotangents.append(torch_tensor(cotangent));
+  });
+  for (const auto& [unused, leaf] : arguments.leaves) leaves.append(leaf);
+  Tensors gradients(context.inputs.size());
+  if (results.empty() || leaves.empty()) return gradients;
+  py::dict options;
+  options["allow_unused"] = true;
+  const py::tuple found = torch_attribute("autograd").attr("grad")(results, leaves, cotangents, **options);
+  std::size_t next = 0;
+  for (const auto& [input, unused] : arguments.leaves) {
+    const py::object gradient = found[next++];
+    if (!gradient.is_none()) gradients[input] = copy_of(gradient.ptr());
+  }
+  return gradients;
+}
+
+Tensors differentiate_on_any_thread(const ForeignOp& op, const VjpContext& context) {
+  const QuietScope quiet;
+  const py::gil_scoped_acquire locked;
+  const Row& row = repeatable_row(op);
+  return with_errors([&] { return differentiate(row, context); });
+}
+
 }  // namespace
 
 Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes& attributes) {
-  const NoGradient no_gradient;
+  const GradientMode off(false);
   const Arguments arguments(*row.op, inputs, attributes);
   const py::tuple by_place(arguments.by_place);
   const py::object result = checked(PyObject_Call(row.callable, by_place.ptr(), arguments.by_name.ptr()));
@@ -235,6 +301,7 @@ Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes
 }
 
 void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs) {
+  if (!has_values(call.inputs) || !has_values(outputs)) return;
   std::size_t bytes = 0;
   for (const Tensor& input : call.inputs) bytes += input ? input.bytes() : 0;
   for (const Tensor& output : outputs) bytes += output ? output.bytes() : 0;
@@ -254,6 +321,7 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
 
 void install_replay() {
   set_foreign_forward(&run_on_any_thread);
+  set_foreign_gradients(&differentiate_on_any_thread);
 }
 
 }  // namespace tapedeck::python::torch

@@ -35,6 +35,7 @@ struct KnownStorage {
   bool exported = false;
   std::vector<View> views;
   StoragePointer snapshot;
+  std::uint64_t writer = 0;  ///< the record that wrote into it last; 0: none, or it changed in another way
   std::int64_t low = 0, high = 0;  ///< the bytes of it that the snapshot has
 };
 
@@ -420,10 +421,13 @@ void note_negatives() {
 
 void keep_torch_values(bool on) {
   tensors().values = on;
-  for (auto& [unused, known] : tensors().storages) forget_values(known);
+  for (auto& [unused, known] : tensors().storages) {
+    known.writer = 0;  // of the last recorder
+    forget_values(known);
+  }
 }
 
-Tensor tensor_of(PyObject* tensor, std::string* problem) {
+Tensor tensor_of(PyObject* tensor, std::string* problem, std::uint64_t* writer) {
   const Library& torch = *library();
   const Look look = look_at(tensor);
   if (!look.problem.empty()) {
@@ -439,10 +443,13 @@ Tensor tensor_of(PyObject* tensor, std::string* problem) {
       return view->tensor;
     }
     forget_values(known);
+    known.writer = 0;
   } else if (!known.views.empty() && (known.exported || !known.own) &&
              !is_unchanged(torch, tensor, look, known)) {
     forget_values(known);
+    known.writer = 0;
   }
+  if (writer && known.writer) *writer = known.writer;
   return add_view(torch, tensor, look, problem);
 }
 
@@ -463,8 +470,14 @@ void before_write(PyObject* tensor) {
   if (found != tensors().storages.end()) forget_values(found->second);
 }
 
-void after_write(PyObject* tensor) {
-  before_write(tensor);
+void after_write(PyObject* tensor, std::uint64_t record) {
+  const std::uintptr_t storage = address(library()->storage_address, tensor);
+  const auto found = tensors().storages.find(storage);
+  if (found == tensors().storages.end()) return;
+  forget_values(found->second);
+  // What is released may have run code that comes back here.
+  if (const auto again = tensors().storages.find(storage); again != tensors().storages.end())
+    again->second.writer = record;
 }
 
 void note_export(PyObject* tensor) {

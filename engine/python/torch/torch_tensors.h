@@ -41,14 +41,16 @@ void note_negatives();
 
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
 /// in `problem`), it has no storage.
-Tensor tensor_of(PyObject* tensor, std::string* problem = nullptr);
+/// `writer` is the record that wrote into its memory last, where it is seen for the first time since; else it
+/// stays as it is.
+Tensor tensor_of(PyObject* tensor, std::string* problem = nullptr, std::uint64_t* writer = nullptr);
 /// What an op has just made, or written: always a new id. `own`: in memory that the op allocated.
 Tensor made_tensor(PyObject* tensor, bool own, std::string* problem = nullptr);
 /// The op is about to write into it: releases the snapshot, so that nothing is copied unless the recorder
 /// holds it.
 void before_write(PyObject* tensor);
-/// It has written: values of the storage from here on are others.
-void after_write(PyObject* tensor);
+/// The record's op has written: values of the storage from here on are others.
+void after_write(PyObject* tensor, std::uint64_t record);
 /// Something beside PyTorch has the address of its memory from now on (NumPy, DLPack): it is copied, never
 /// cloned lazily, because a lazy clone would move it when it is written to.
 void note_export(PyObject* tensor);

@@ -1,0 +1,229 @@
+#include "engine/debug/why/foreign_gradient.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_memory.h"
+#include "engine/debug/why/foreign_path.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_text.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t first_foreign_tape = 1u << 30;  // of engine/python/torch
+constexpr std::size_t most_older_values = 10'000;
+
+bool is_all_zero(const Tensor& value) {
+  bool zero = value.count() > 0;
+  visit_elements(value, [&](const auto* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) zero = zero && values[i] == 0;
+  });
+  return zero;
+}
+
+bool has_zeros(const Tensor& value) {
+  bool found = false;
+  visit_elements(value, [&](const auto* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) found = found || values[i] == 0;
+  });
+  return found;
+}
+
+/// What happened to `grad` since the gradient arrived: an op that set it to zero.
+const RecordView* zeroed_since(Past& past, std::uint64_t gradient, std::uint32_t since) {
+  const SharedMemory memory(past, past.recorder().trace().newest());
+  for (const ForeignWrite& write : memory.writes_into(gradient)) {
+    const RecordView* record = write.record > since ? past.record(write.record) : nullptr;
+    if (record && record->name().find("zero_") != std::string::npos) return record;
+  }
+  return nullptr;
+}
+
+/// The tensor got a gradient, which is told.
+protocol::Because of_arrival(Past& past, const RecordView& playback, const Arrival& arrival,
+                             const std::string& text) {
+  protocol::Because answer;
+  answer.question = protocol::Question::gradient;
+  const std::string where = "In " + pass_text(past, playback) + " a gradient arrived at " + text;
+  protocol::Reason reason = past.reason(*arrival.record, "arrived", "The gradient arrived at its variable here.");
+  reason.tensor = protocol::if_there(past.info(arrival.gradient));
+  try {
+    const Tensor value = past.value(arrival.gradient);
+    if (has_zeros(value)) {
+      answer = why_zero(past, {arrival.gradient, {}, playback.number});
+      answer.sentence = where + ". " + answer.sentence;
+    } else {
+      answer.sentence = where + ", and none of its " +
+                        counted(static_cast<std::uint64_t>(value.count()), "element") + " is zero.";
+    }
+  } catch (const ValueError& error) {
+    answer.complete = false;
+    answer.sentence = where + ". Its value cannot be had: " + error.what();
+  }
+  answer.reasons.push_back(std::move(reason));
+  if (const RecordView* zeroed = zeroed_since(past, arrival.gradient, playback.number)) {
+    answer.sentence += " Since then " + past.name(*zeroed) + " wrote zeros into it.";
+    answer.reasons.push_back(past.reason(*zeroed, "set to zero", "It wrote zeros into the gradient."));
+  } else {
+    answer.sentence +=
+        " If its grad is None now, the program has dropped it since: zero_grad() does, unless "
+        "set_to_none=False.";
+  }
+  return answer;
+}
+
+/// The gradient with respect to a result of a taped op.
+protocol::Because of_result(Past& past, const RecordView& maker, const RecordView& vjp, std::uint64_t cotangent,
+                            const std::string& text) {
+  protocol::Because answer;
+  answer.question = protocol::Question::gradient;
+  answer.sentence = "The gradient came as far as " + text + ", and the backward pass went on through " +
+                    past.name(vjp) + ". Its grad is None all the same, because it is no leaf: " +
+                    past.name(maker) +
+                    " made it of other tensors, and PyTorch keeps grad for leaves alone. It is kept where "
+                    "retain_grad() is called before backward(); where a leaf was meant (x = x.to(…)), the gradient "
+                    "is in the tensor that x was before.";
+  protocol::Reason reached = past.reason(vjp, "came here", "The gradient with respect to it came in here.");
+  reached.tensor = protocol::if_there(past.info(cotangent));
+  protocol::Reason made = past.reason(maker, "not a leaf", "It made the tensor of others.");
+  made.tensor = protocol::if_there(past.info(maker.outputs.empty() ? 0 : maker.outputs[0]));
+  answer.reasons = {std::move(made), std::move(reached)};
+  try {
+    if (const Tensor value = past.value(cotangent); is_all_zero(value)) {
+      const protocol::Because zero = why_zero(past, {cotangent, {}, vjp.number});
+      answer.sentence += " What came is zero. " + zero.sentence;
+      answer.reasons.insert(answer.reasons.end(), zero.reasons.begin(), zero.reasons.end());
+    }
+  } catch (const ValueError&) {  // that it came is what was asked
+  }
+  return answer;
+}
+
+}  // namespace
+
+bool is_foreign_playback(Past& past, const RecordView& playback) {
+  if (playback.head.kind != EventKind::playback) return false;
+  for (const std::uint64_t target : playback.inputs)
+    if (const RecordView* maker = past.maker(target)) return foreign_op_of(*maker) != nullptr;
+  return playback.head.tape >= first_foreign_tape;
+}
+
+std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback) {
+  std::vector<Arrival> found;
+  for (const std::uint32_t number : records_inside(past, playback)) {
+    const RecordView* record = past.record(number);
+    if (record && record->head.kind == EventKind::op && record->head.parent == playback.number &&
+        record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2)
+      found.push_back({record, record->inputs[0], record->inputs[1]});
+  }
+  return found;
+}
+
+std::optional<Arrival> arrival_of(Past& past, std::uint64_t gradient) {
+  // The tensor itself, what it is a view of, or what was added to it.
+  for (int back = 0; back < 3; ++back) {
+    const RecordView* maker = past.maker(gradient);
+    if (!maker || !maker->head.backward) return std::nullopt;
+    const RecordView* playback = past.around(*maker, EventKind::playback);
+    if (!playback) return std::nullopt;
+    for (const Arrival& arrival : arrivals_in(past, *playback))
+      if (arrival.gradient == gradient ||
+          (maker->number > arrival.record->number &&
+           std::find(maker->inputs.begin(), maker->inputs.end(), arrival.gradient) != maker->inputs.end() &&
+           maker->head.parent == playback->number))
+        return arrival;
+    if (maker->head.parent != playback->number || maker->inputs.empty()) return std::nullopt;
+    gradient = maker->inputs[0];
+  }
+  return std::nullopt;
+}
+
+std::set<std::uint64_t> values_of_foreign(Past& past, std::uint64_t tensor) {
+  std::set<std::uint64_t> values{tensor};
+  std::optional<SharedMemory> memory;  // only where a tensor has no record
+  while (values.size() < most_older_values) {
+    past.step(values.size());
+    const RecordView* maker = past.maker(tensor);
+    std::uint64_t older = 0;
+    if (const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr; op && op->writes && maker->head.tape == 0) {
+      past.recorder().trace().glance(maker->number, maker->number, [&](const RecordGlance& glance) {
+        for (const ForeignWrite& write : writes_of(*op, glance))
+          if (write.after == tensor) older = write.before;
+      });
+    } else if (!maker) {
+      if (!memory) memory.emplace(past, past.recorder().trace().newest());
+      if (memory->writer_of(tensor)) older = memory->older_value(tensor);
+    }
+    if (older == 0 || !values.insert(older).second) break;
+    tensor = older;
+  }
+  return values;
+}
+
+protocol::Because of_foreign_playback(Past& past, const RecordView& playback) {
+  protocol::Because answer;
+  answer.question = protocol::Question::gradient;
+  if (playback.state == RecordState::failed) {
+    answer.sentence = "The " + pass_text(past, playback).substr(4) + " ended with an exception, so its gradients are not there: " +
+                      playback.error;
+    answer.reasons.push_back(past.reason(playback, "failed here", playback.error));
+    return answer;
+  }
+  const std::vector<Arrival> arrivals = arrivals_in(past, playback);
+  if (arrivals.empty()) {
+    answer.sentence = "In this backward pass no gradient arrived at any tensor's grad. Ask about a tensor that "
+                      "should have got one.";
+    return answer;
+  }
+  std::size_t zero = 0, unknown = 0;
+  std::optional<Arrival> first;
+  for (const Arrival& arrival : arrivals) {
+    past.step(zero, arrivals.size());
+    try {
+      if (!is_all_zero(past.value(arrival.gradient))) continue;
+      if (!first) first = arrival;
+      ++zero;
+    } catch (const ValueError&) {
+      ++unknown;
+    }
+  }
+  const std::string count = "In this backward pass gradients arrived at " + counted(arrivals.size(), "tensor");
+  if (first) {
+    answer = why_zero(past, {first->gradient, {}, playback.number});
+    answer.sentence = count + "; " + std::to_string(zero) + (zero == 1 ? " of them is" : " of them are") + " zero as a whole. The first, of " +
+                      tensor_text(past.recorder(), first->variable) + ": " + answer.sentence;
+  } else {
+    answer.sentence = count + ", and none of them is zero as a whole.";
+    for (const Arrival& arrival : arrivals) {
+      if (answer.reasons.size() == 20) break;
+      answer.reasons.push_back(past.reason(*arrival.record, "arrived", "A gradient arrived at its variable here."));
+      answer.reasons.back().tensor = protocol::if_there(past.info(arrival.gradient));
+    }
+  }
+  if (unknown > 0) {
+    answer.complete = false;
+    answer.sentence += " The values of " + counted(unknown, "gradient") + " cannot be had.";
+  }
+  answer.sentence += " Why a tensor got none: ask about that tensor.";
+  return answer;
+}
+
+protocol::Because of_foreign_tensor(Past& past, const RecordView& playback, std::uint64_t tensor) {
+  const std::set<std::uint64_t> values = values_of_foreign(past, tensor);
+  const std::string text = tensor_text(past.recorder(), tensor);
+  for (const Arrival& arrival : arrivals_in(past, playback))
+    if (values.contains(arrival.variable)) return of_arrival(past, playback, arrival, text);
+  const RecordView* maker = past.maker(tensor);
+  const ForeignPath path(past, playback, values);
+  if (maker && foreign_op_of(*maker) && maker->head.tape != 0)
+    if (const RecordView* vjp = path.vjp_of(maker->number)) {
+      const std::size_t slot = Past::output_of(*maker, tensor);
+      if (slot < vjp->inputs.size() && vjp->inputs[slot])
+        return of_result(past, *maker, *vjp, vjp->inputs[slot], text);
+    }
+  return path.explain(text);
+}
+
+}  // namespace tapedeck::debug
