@@ -27,13 +27,15 @@ struct Library {
   PyObject* free_weak_storage = nullptr;  ///< UntypedStorage._free_weak_ref
   PyObject* sequence_number =
       nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
+  PyTypeObject* function_node = nullptr;  ///< torch._C._FunctionBase: nodes of Functions of the program
   PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
   PyObject* inference_enabled = nullptr;  ///< torch.is_inference_mode_enabled
   std::unordered_map<PyObject*, DType> dtypes;  ///< those that the engine has
   // Interned names of attributes.
   PyObject *name_version, *name_shape, *name_stride, *name_dtype, *name_storage_offset, *name_untyped_storage,
       *name_nbytes, *name_layout, *name_device, *name_is_cpu, *name_is_conj, *name_is_neg,
-      *name_requires_grad, *name_weak_ref, *name_op, *name_schema;
+      *name_requires_grad, *name_weak_ref, *name_op, *name_schema,
+      *name_sequence_nr, *name_metadata;
 };
 
 /// Throws ForeignException where the module lacks what every release from 2.1 on has.
