@@ -6,7 +6,7 @@ import unittest
 
 from torch_interpreter import TORCH, environment, needs_module
 
-# Runs programs from standard input, [name, program] each a line of JSON, in forks of one process: an import of PyTorch takes longer
+# Runs programs from standard input, [name, program, what comes before recording] each a line of JSON, in forks of one process: an import of PyTorch takes longer
 # than any of them.
 RUNNER = """
 import io, json, os, sys, threading, traceback
@@ -23,13 +23,14 @@ def preview(tensor):
     return tensor["preview"].strip("[]")
 
 for line in sys.stdin:
-    name, program = json.loads(line)
+    name, program, before = json.loads(line)
     sys.stdout.flush()
     process = os.fork()
     if process == 0:
         torch.set_num_threads(1)
         problem = ""
         try:
+            exec(before)
             debug.attach(files_are_cells=True)
             torch_programs.install()
             exec(compile(program, name, "exec"), globals())
@@ -56,8 +57,8 @@ class RecordedPrograms(unittest.TestCase):
         cls.runner.stdout.close()
         cls.runner.wait(timeout=60)
 
-    def check(self, program):
-        self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program)]) + "\n")
+    def check(self, program, before=""):
+        self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program), before]) + "\n")
         self.runner.stdin.flush()
         _, problem = json.loads(self.runner.stdout.readline())
         self.assertEqual(problem, "")
