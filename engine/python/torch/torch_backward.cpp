@@ -9,6 +9,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/missing_values.h"
 
@@ -33,6 +34,9 @@ struct Open {
   std::uint64_t record = 0;
   Observer* observer = nullptr;
   std::optional<Forward> forward;  ///< of a node
+  /// Of a playback: what it is asked for, which lives until it ends; nullptr for what has no id.
+  std::vector<PyObject*> sources = {};
+  std::unordered_map<PyObject*, Tensor> arrived = {};  ///< gradients that came to leaves, by the leaf
 };
 
 /// Guarded by Python's lock.
@@ -98,8 +102,13 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   if (!observer) return -1;
   const Tensors targets = tensors_in(outputs);
   std::vector<std::uint64_t> ids;
-  for (const Tensor& source : tensors_in(sources))
-    if (source) ids.push_back(source.id());
+  const Tensors values = tensors_in(sources);
+  std::vector<PyObject*> objects;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyObject* object = PyTuple_GET_ITEM(sources.ptr(), static_cast<Py_ssize_t>(i));
+    objects.push_back(values[i] ? object : nullptr);
+    if (values[i]) ids.push_back(variable_value(object, values[i]).id());
+  }
   Event event;
   event.kind = EventKind::playback;
   event.name = "gradient";
@@ -109,7 +118,21 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   const auto depth = static_cast<std::int64_t>(open.size());
   if (!keeps_graph) observer->tape_used_up(event.tape);
   push(*observer, event, nullptr);
+  open.back().sources = std::move(objects);
   return depth;
+}
+
+/// One for each source that has an id. backward() returns none: what arrived at the leaves is its result.
+Tensors results_of(const Open& playback, const Tensors& returned) {
+  Tensors results;
+  for (std::size_t i = 0; i < playback.sources.size(); ++i) {
+    if (!playback.sources[i]) continue;
+    const auto arrived = playback.arrived.find(playback.sources[i]);
+    results.push_back(i < returned.size()                 ? returned[i]
+                      : arrived != playback.arrived.end() ? arrived->second
+                                                          : Tensor());
+  }
+  return results;
 }
 
 void end_backward(std::int64_t depth, const py::tuple& gradients, const std::string& error,
@@ -117,9 +140,9 @@ void end_backward(std::int64_t depth, const py::tuple& gradients, const std::str
   if (depth < 0 || static_cast<std::size_t>(depth) >= open.size()) return;
   end_above(static_cast<std::size_t>(depth) + 1,
             error.empty() ? "the backward pass ended without it" : error.c_str());
-  const Open playback = open.back();
+  const Open playback = std::move(open.back());
   open.pop_back();
-  const Tensors results = error.empty() ? tensors_in(gradients) : Tensors();
+  const Tensors results = error.empty() ? results_of(playback, tensors_in(gradients)) : Tensors();
   playback.observer->end(playback.record, results, error.empty() ? nullptr : error.c_str());
   if (!keeps_graph && open.empty()) ++graph().tape;
 }
@@ -188,6 +211,14 @@ void end_node(const py::tuple& gradients) {
 
 std::uint64_t graph_tape() {
   return graph().tape;
+}
+
+void note_arrival(PyObject* variable, const Tensor& gradient) {
+  for (auto one = open.rbegin(); one != open.rend(); ++one)
+    if (!one->forward) {
+      one->arrived.insert_or_assign(variable, gradient);
+      return;
+    }
 }
 
 void note_forward(const Row& row, const Call& call, std::uint64_t record) {

@@ -11,6 +11,9 @@ std::uint64_t graph_tape();
 /// record belongs to it. Nodes have numbers of their thread, in the order in which they are made.
 void note_forward(const Row& row, const Call& call, std::uint64_t record);
 
+/// A gradient comes to a leaf, in this thread's innermost backward pass.
+void note_arrival(PyObject* variable, const Tensor& gradient);
+
 void bind_backward(py::module_& torch);
 
 }  // namespace tapedeck::python::torch
