@@ -1,12 +1,14 @@
 #include "engine/python/torch/torch_backward.h"
 
 #include <memory>
+#include <unordered_map>
 
 #include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/missing_values.h"
 
@@ -24,6 +26,9 @@ struct Open {
   std::shared_ptr<const Forward> made;     ///< of a Function's forward()
   PyFrameObject* frame = nullptr;          ///< of a playback: what waits for it; only compared
   bool own = false;                        ///< backward() of a Function of the program
+  /// Of a playback: what it is asked for, which lives until it ends; nullptr for what has no id.
+  std::vector<PyObject*> sources = {};
+  std::unordered_map<PyObject*, Tensor> arrived = {};  ///< gradients that came to leaves, by the leaf
 };
 
 /// Guarded by Python's lock.
@@ -71,8 +76,13 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   if (!observer) return -1;
   const Tensors targets = tensors_in(outputs);
   std::vector<std::uint64_t> ids;
-  for (const Tensor& source : tensors_in(sources))
-    if (source) ids.push_back(source.id());
+  const Tensors values = tensors_in(sources);
+  std::vector<PyObject*> objects;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyObject* object = PyTuple_GET_ITEM(sources.ptr(), static_cast<Py_ssize_t>(i));
+    objects.push_back(values[i] ? object : nullptr);
+    if (values[i]) ids.push_back(variable_value(object, values[i]).id());
+  }
   Event event;
   event.kind = EventKind::playback;
   event.name = "gradient";
@@ -83,8 +93,23 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   if (!keeps_graph) observer->tape_used_up(event.tape);
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   Py_XDECREF(frame);  // it waits for the end of the playback
-  push(*observer, event).frame = frame;
+  Open& playback = push(*observer, event);
+  playback.frame = frame;
+  playback.sources = std::move(objects);
   return depth;
+}
+
+/// One for each source that has an id. backward() returns none: what arrived at the leaves is its result.
+Tensors results_of(const Open& playback, const Tensors& returned) {
+  Tensors results;
+  for (std::size_t i = 0; i < playback.sources.size(); ++i) {
+    if (!playback.sources[i]) continue;
+    const auto arrived = playback.arrived.find(playback.sources[i]);
+    results.push_back(i < returned.size()                 ? returned[i]
+                      : arrived != playback.arrived.end() ? arrived->second
+                                                          : Tensor());
+  }
+  return results;
 }
 
 void end_backward(std::int64_t depth, const py::tuple& gradients, const std::string& error,
@@ -92,9 +117,9 @@ void end_backward(std::int64_t depth, const py::tuple& gradients, const std::str
   if (depth < 0 || static_cast<std::size_t>(depth) >= open.size()) return;
   end_above(static_cast<std::size_t>(depth) + 1,
             error.empty() ? "the backward pass ended without it" : error.c_str());
-  const Open playback = open.back();
+  const Open playback = std::move(open.back());
   open.pop_back();
-  const Tensors results = error.empty() ? tensors_in(gradients) : Tensors();
+  const Tensors results = error.empty() ? results_of(playback, tensors_in(gradients)) : Tensors();
   playback.observer->end(playback.record, results, error.empty() ? nullptr : error.c_str());
   if (!keeps_graph && open.empty()) ++graph().tape;
 }
@@ -193,6 +218,14 @@ bool is_in_hook() {
   for (std::size_t i = open.size(); i-- > 0;)
     if (open[i].frame) return users_code_runs_in(open[i].frame);
   return false;
+}
+
+void note_arrival(PyObject* variable, const Tensor& gradient) {
+  for (auto one = open.rbegin(); one != open.rend(); ++one)
+    if (one->frame) {
+      one->arrived.insert_or_assign(variable, gradient);
+      return;
+    }
 }
 
 void bind_backward(py::module_& torch) {

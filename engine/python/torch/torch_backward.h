@@ -11,6 +11,9 @@ std::uint64_t graph_tape();
 /// or of a parameter, or what a checkpoint computes again.
 bool is_in_hook();
 
+/// A gradient comes to a leaf, in this thread's innermost backward pass.
+void note_arrival(PyObject* variable, const Tensor& gradient);
+
 void bind_backward(py::module_& torch);
 
 }  // namespace tapedeck::python::torch

@@ -13,6 +13,7 @@
 #include "engine/python/torch/torch_replay.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 #include "engine/record/values/missing_values.h"
 
 namespace tapedeck::python::torch {
@@ -82,6 +83,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   const std::uint64_t record = observer.begin(event);
   newest = record;
   if (call.taped) note_forward(row, call, record);
+  if (row.is_arrival && call.inputs.size() == 2) note_arrival(call.input_objects[0], call.inputs[1]);
   const bool tries = row.repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
   for (PyObject* tensor : call.written) before_write(tensor);
@@ -98,6 +100,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   if (tries) try_repetition(row, call, results.outputs);
   if (row.repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
   observer.end(record, results.outputs, nullptr);
+  for (PyObject* tensor : call.written) assign_written(observer, tensor);
   return result.release().ptr();
 }
 
@@ -162,6 +165,12 @@ void bind_torch(py::module_& module) {
   torch.def(
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
       "Something beside PyTorch has the address of the tensor's memory from now on.");
+  torch.def(
+      "name_leaf", [](const py::handle tensor, const std::string& name) { name_leaf(tensor.ptr(), name); },
+      py::arg("tensor"), py::arg("name"), "What records call the tensor, where it is a leaf of autograd.");
+  torch.def(
+      "has_name", [](const py::handle tensor) { return has_name(tensor.ptr()); }, py::arg("tensor"),
+      "Whether name_leaf() gave it one.");
   torch.def(
       "known_id", [](const py::handle tensor) { return library() ? known_id(tensor.ptr()) : 0; },
       py::arg("tensor"), "The id of the value that a tensor has now in records; 0: no record has it.");

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -66,6 +67,7 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   const std::string& name = row->op->row->name;
   if (name.starts_with("aten._neg_view") || name.starts_with("aten._conj") || name.starts_with("aten.imag"))
     note_negatives();
+  row->is_arrival = name == "autograd.AccumulateGrad";
   row->random = has_tag(overload, "nondeterministic");
   if (row->random || never_repeats(row->op->row->name)) row->repeats = Repeats::no;
   for (const ForeignValue& result : row->op->results)
@@ -201,6 +203,7 @@ class CallReader {
     ++requiring_;
     requiring_bits_ |= ForeignFacts::requires_gradient(input);
     call_.needs_gradient = true;
+    if (known) call_.inputs[input] = variable_value(value, call_.inputs[input]);
   }
 
   void take_attribute(const ForeignValue& argument, PyObject* value) {

@@ -19,6 +19,7 @@ struct Row {
   PyObject* callable = nullptr;  ///< what the OpOverload calls
   bool random = false;           ///< tagged as drawing from a generator
   bool is_view = false;          ///< a result is an unwritten alias of an argument
+  bool is_arrival = false;       ///< autograd.AccumulateGrad
   Repeats repeats = Repeats::unknown;
   Attributes defaults;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "engine/ops/core/observer.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::python::torch {
@@ -34,6 +35,7 @@ struct KnownStorage {
   bool own = false;  ///< an op made it while it was recorded
   bool exported = false;
   std::vector<View> views;
+  std::vector<KnownVariable> variables;
   StoragePointer snapshot;
   std::uint64_t writer = 0;  ///< the record that wrote into it last; 0: none, or it changed in another way
   std::int64_t low = 0, high = 0;  ///< the bytes of it that the snapshot has
@@ -54,6 +56,12 @@ KnownTensors& tensors() {
   return *all;
 }
 
+void say_gone(const std::vector<KnownVariable>& variables) {
+  Observer* observer = tapedeck::detail::observer.load(std::memory_order_acquire);
+  for (const KnownVariable& variable : variables)
+    if (observer && variable.id != 0) observer->variable_gone(variable.id);
+}
+
 /// A weak reference's callback.
 PyObject* storage_gone(PyObject*, PyObject* reference) {
   KnownTensors& all = tensors();
@@ -66,6 +74,7 @@ PyObject* storage_gone(PyObject*, PyObject* reference) {
       all.storages.erase(known);
     }
     all.by_reference.erase(found);
+    say_gone(gone.variables);
     Py_DECREF(reference);
   }
   Py_RETURN_NONE;
@@ -221,7 +230,10 @@ void forget_gone(const Library& torch) {
   }
   all.looked_for_at = std::max(fewest_looked_for, 2 * all.storages.size());
   all.copied = 0;
-  for (const KnownStorage& each : gone) release_weak(torch, each.weak);
+  for (const KnownStorage& each : gone) {
+    say_gone(each.variables);
+    release_weak(torch, each.weak);
+  }
 }
 
 /// Keeps the storage's address from being another one's.
@@ -423,6 +435,7 @@ void keep_torch_values(bool on) {
   tensors().values = on;
   for (auto& [unused, known] : tensors().storages) {
     known.writer = 0;  // of the last recorder
+    for (KnownVariable& variable : known.variables) variable.id = variable.value = 0;
     forget_values(known);
   }
 }
@@ -478,6 +491,35 @@ void after_write(PyObject* tensor, std::uint64_t record) {
   // What is released may have run code that comes back here.
   if (const auto again = tensors().storages.find(storage); again != tensors().storages.end())
     again->second.writer = record;
+}
+
+std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made) {
+  const Library& torch = *library();
+  KnownTensors& all = tensors();
+  const auto found = all.storages.find(address(torch.storage_address, tensor));
+  if (found != all.storages.end()) return &found->second.variables;
+  if (!made) return nullptr;
+  const Look look = look_at(tensor);
+  return look.problem.empty() ? &known_storage(torch, tensor, look, false).variables : nullptr;
+}
+
+void replace_view(PyObject* tensor, std::uint64_t id, const Tensor& now) {
+  const auto found = tensors().storages.find(address(library()->storage_address, tensor));
+  if (found == tensors().storages.end()) return;
+  for (View& view : found->second.views)
+    if (view.tensor.id() == id) view.tensor = now;
+}
+
+bool has_value(PyObject* tensor, std::uint64_t id) {
+  const auto found = tensors().storages.find(address(library()->storage_address, tensor));
+  return found != tensors().storages.end() &&
+         std::ranges::any_of(found->second.views, [&](const View& view) { return view.tensor.id() == id; });
+}
+
+Tensor newest_view(PyObject* tensor, const Look& look) {
+  const auto found = tensors().storages.find(look.storage);
+  const View* view = found == tensors().storages.end() ? nullptr : find_view(found->second, tensor, look);
+  return view ? view->tensor : Tensor();
 }
 
 void note_export(PyObject* tensor) {

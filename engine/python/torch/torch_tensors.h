@@ -51,6 +51,27 @@ Tensor made_tensor(PyObject* tensor, bool own, std::string* problem = nullptr);
 void before_write(PyObject* tensor);
 /// The record's op has written: values of the storage from here on are others.
 void after_write(PyObject* tensor, std::uint64_t record);
+/// A leaf of autograd's that requires a gradient, or may come to be one (torch_variables.h).
+struct KnownVariable {
+  std::uint64_t id = 0;     ///< the recorder's; 0: only its name is known
+  std::uint64_t value = 0;  ///< id of its value
+  std::int64_t offset = 0;
+  DType dtype{};
+  Shape shape;
+  Strides strides;
+  std::string name;
+  bool given = false;  ///< the name, by name_leaf()
+};
+/// Those in the tensor's memory; nullptr where it is not known. `made`: it shall be. Valid until the next
+/// call of anything here.
+std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made);
+/// The value with that id, in the tensor's memory, is known as `now`.
+void replace_view(PyObject* tensor, std::uint64_t id, const Tensor& now);
+/// Whether the tensor's memory still has the value with that id.
+bool has_value(PyObject* tensor, std::uint64_t id);
+/// The value that the place has, as far as records know; undefined: none does.
+Tensor newest_view(PyObject* tensor, const Look& look);
+
 /// Something beside PyTorch has the address of its memory from now on (NumPy, DLPack): it is copied, never
 /// cloned lazily, because a lazy clone would move it when it is written to.
 void note_export(PyObject* tensor);

@@ -54,8 +54,8 @@ def _recorded(original):
 
 
 def _run(pass_on, outputs, inputs, keeps_graph):
-    _hook_nodes(outputs)
-    depth = _engine.torch.begin_backward(outputs, inputs, keeps_graph)
+    leaves = _hook_nodes(outputs)
+    depth = _engine.torch.begin_backward(outputs, inputs or tuple(leaves), keeps_graph)
     try:
         with _on_this_thread():
             results = pass_on()
@@ -72,29 +72,37 @@ def _on_this_thread():
 
 
 def _hook_nodes(outputs):
-    """Each node below the outputs gets its hooks once, as long as it lives."""
+    """Each node below the outputs gets its hooks once, as long as it lives. Returns the leaves that gradients can come to."""
+    leaves, seen = [], set()
     waiting = [output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs]  # or a GradientEdge
     waiting = [node for node in waiting if node is not None]
     unknown = 0
     while waiting:
         node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        edges = [edge for edge, _ in node.next_functions]
+        waiting.extend(edge for edge in edges if edge is not None)
+        variable = getattr(node, "variable", None) if not edges else None
+        if variable is not None:
+            leaves.append(variable)
         metadata = node.metadata
         if _MARK in metadata:
             continue
         metadata[_MARK] = True
-        edges = [edge for edge, _ in node.next_functions]
-        waiting.extend(edge for edge in edges if edge is not None)
         number = node._sequence_nr()
         if number < _NO_NUMBER:
             made, was_known = nodes.made(node, number)
             unknown += was_known and made is None
             if made is not None:
                 _hook(node, made, [edge is not None for edge in edges])
-        elif hasattr(node, "variable"):
-            _hook_accumulation(node, node.variable)
+        elif variable is not None:
+            _hook_accumulation(node, variable)
     if unknown:
         print(f"tapedeck: {unknown} nodes of a backward pass are shown without VJPs, because it is not known which ops made them: "
               "that was long ago, or several threads made nodes of the same numbers and kinds", file=sys.stderr)
+    return leaves
 
 
 def _hook(node, made, wanted):
