@@ -46,6 +46,7 @@ for line in sys.stdin:
 
 @needs_module
 class RecordedPrograms(unittest.TestCase):
+    maxDiff = None
     @classmethod
     def setUpClass(cls):
         cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
