@@ -204,6 +204,17 @@ class Birth {
     return operands;
   }
 
+  /// "its argument value is nan": of PyTorch's fill_, full and the like.
+  static std::string argument_not_finite(const RecordView& record) {
+    const ForeignOp* op = foreign_op_of(record);
+    if (!op) return {};
+    const auto& attributes = op->row->attributes;
+    for (std::size_t i = 0; i < std::min(attributes.size(), record.head.attributes.size()); ++i)
+      if (const auto* number = std::get_if<double>(&record.head.attributes[i]); number && !std::isfinite(*number))
+        return "its argument " + attributes[i].name + " is " + (std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf");
+    return {};
+  }
+
   /// Of values that had no NaN, or were finite all: here it was born. An Inf that a NaN was made of was born
   /// somewhere, too.
   void born(const RecordView& record, const Spot& spot, const Tensors& inputs,
@@ -212,16 +223,21 @@ class Birth {
     std::vector<double> numbers;
     for (const Operand& operand : operands)
       if (operand.tensor) numbers.push_back(operand.value);
-    const std::string call = call_text(record, inputs, places);
+    const std::string given = argument_not_finite(record);
+    const std::string call = given.empty() ? call_text(record, inputs, places) : std::string();
     const bool products = spot.kind == NotFinite::nan && form_of(*record.head.op) == Form::matmul &&
                           inputs.size() == 2 && places[0] && places[1];
-    const std::string what = products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
+    const std::string what = !given.empty() ? given
+                             : products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
                                       : what_happened(*record.head.op, numbers, spot.kind, value.dtype());
     const bool infinite =
         std::any_of(numbers.begin(), numbers.end(), [](double number) { return std::isinf(number); });
     std::string sentence = std::string("Here the ") + kind_text(spot.kind) + " was made: ";
-    sentence +=
-        call.empty() ? record.head.op->name + (infinite ? " of infinite values" : " of finite values") : call;
+    if (!given.empty())
+      sentence += record.head.op->name;
+    else
+      sentence +=
+          call.empty() ? record.head.op->name + (infinite ? " of infinite values" : " of finite values") : call;
     if (!what.empty()) sentence += ". Here " + what;
     protocol::Reason reason = past_.reason(record, births_.empty() ? "born" : "cause", sentence + ".");
     show(reason, spot);

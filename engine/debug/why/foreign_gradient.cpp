@@ -41,6 +41,21 @@ const RecordView* zeroed_since(Past& past, std::uint64_t gradient, std::uint32_t
   return nullptr;
 }
 
+/// The newest arrival at one of them before that playback.
+const RecordView* earlier_arrival(Past& past, const RecordView& playback, const std::set<std::uint64_t>& values) {
+  const Trace& trace = past.recorder().trace();
+  std::uint32_t found = 0;
+  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first < playback.number; first += 4096) {
+    past.step(first, playback.number);
+    trace.glance(first, std::min(playback.number - 1, first + 4095), [&](const RecordGlance& glance) {
+      if (glance.head.op && is_arrival(*glance.head.op) && glance.inputs.size() == 2 &&
+          values.contains(glance.inputs[0]))
+        found = glance.number;
+    });
+  }
+  return past.record(found);
+}
+
 /// The tensor got a gradient, which is told.
 protocol::Because of_arrival(Past& past, const RecordView& playback, const Arrival& arrival,
                              const std::string& text) {
@@ -110,12 +125,19 @@ bool is_foreign_playback(Past& past, const RecordView& playback) {
   return playback.head.tape >= first_foreign_tape;
 }
 
+const RecordView* newest_foreign_playback(Past& past) {
+  const RecordView* playback = past.record(past.recorder().data_flow().newest_playback());
+  if (!playback || !is_foreign_playback(past, *playback)) return nullptr;
+  for (const RecordView* at = past.record(playback->head.parent); at; at = past.record(at->head.parent))
+    if (at->head.kind == EventKind::playback) playback = at;
+  return playback;
+}
+
 std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback) {
   std::vector<Arrival> found;
   for (const std::uint32_t number : records_inside(past, playback)) {
     const RecordView* record = past.record(number);
-    if (record && record->head.kind == EventKind::op && record->head.parent == playback.number &&
-        record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2)
+    if (record && record->head.kind == EventKind::op && record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2)
       found.push_back({record, record->inputs[0], record->inputs[1]});
   }
   return found;
@@ -223,7 +245,13 @@ protocol::Because of_foreign_tensor(Past& past, const RecordView& playback, std:
       if (slot < vjp->inputs.size() && vjp->inputs[slot])
         return of_result(past, *maker, *vjp, vjp->inputs[slot], text);
     }
-  return path.explain(text);
+  protocol::Because answer = path.explain(text);
+  if (const RecordView* earlier = earlier_arrival(past, playback, values)) {
+    answer.sentence += " An earlier backward pass had one for it: it arrived at op " + std::to_string(earlier->number) + ".";
+    answer.reasons.push_back(past.reason(*earlier, "arrived before", "A gradient of an earlier backward pass arrived here."));
+    answer.reasons.back().tensor = protocol::if_there(past.info(earlier->inputs[1]));
+  }
+  return answer;
 }
 
 }  // namespace tapedeck::debug

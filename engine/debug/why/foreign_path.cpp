@@ -174,7 +174,7 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
                : std::string("gradients were off when it ran: it is in a torch.no_grad() block, or in the forward() of "
                              "an autograd.Function that the gradient did not come to");
   }
-  if (is_called(*op->row, "detach")) return "detach() cuts the graph: what comes after it is a constant";
+  if (is_called(*op->row, "detach")) return "detach() or .data cuts the graph: what comes after it is a constant";
   const bool differentiable = std::any_of(record.outputs.begin(), record.outputs.end(), [&](std::uint64_t id) {
     return id && has_derivative(spec_of(past_.recorder().trace().tensors().get(id).spec()));
   });

@@ -61,11 +61,12 @@ std::optional<GradientAsked> about_foreign(Past& past, const Subject& subject, c
     return about_arrival(past, *past.around(*arrival->record, EventKind::playback), *arrival);
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && (!foreign_op_of(*maker) || maker->head.tape != 0 || maker->head.backward)) return std::nullopt;
-  const RecordView* playback = past.record(past.recorder().data_flow().newest_playback());
-  if (!playback || !is_foreign_playback(past, *playback)) return std::nullopt;
+  const RecordView* playback = newest_foreign_playback(past);
+  if (!playback) return std::nullopt;
   const std::set<std::uint64_t> values = values_of_foreign(past, subject.tensor);
   for (const Arrival& arrival : arrivals_in(past, *playback))
-    if (values.contains(arrival.variable)) return about_arrival(past, *playback, arrival);
+    if (values.contains(arrival.variable))
+      return about_arrival(past, *past.around(*arrival.record, EventKind::playback), arrival);
   return std::nullopt;
 }
 

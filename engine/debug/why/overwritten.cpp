@@ -136,11 +136,21 @@ class Overwritten {
   }
 
   void tell_kept(const SharedMemory& memory) {
-    std::set<std::uint32_t> writers;
+    std::set<std::uint32_t> writers, sure;
     std::string what;
     for (const Kept& kept : kept_) {
       what += (what.empty() ? "" : " or ") + kept.what;
-      for (const ForeignWrite& write : kept.writes) writers.insert(write.record);
+      for (const ForeignWrite& write : kept.writes) {
+        writers.insert(write.record);
+        if (!came_by_detach(write.before)) sure.insert(write.record);
+      }
+    }
+    std::set<std::uint32_t> uncounted;
+    if (complaint_.writes && static_cast<std::int64_t>(writers.size()) > *complaint_.writes &&
+        static_cast<std::int64_t>(sure.size()) == *complaint_.writes && !sure.empty()) {
+      for (const std::uint32_t number : writers)
+        if (!sure.contains(number)) uncounted.insert(number);
+      writers = std::move(sure);
     }
     const Kept& first = kept_.front();
     const RecordView* writer = past_.record(*writers.begin());
@@ -151,7 +161,9 @@ class Overwritten {
     for (const ForeignWrite& write : first.writes)
       if (write.record == writer->number) tell_view(first, write);
     tell_counts(writers);
+    tell_uncounted(uncounted);
     for (const std::uint32_t number : writers) tell_writer(number);
+    for (const std::uint32_t number : uncounted) tell_writer(number);
     for (const Kept& kept : kept_) {
       protocol::Reason reason = past_.reason(
           *forward_, "keeps it", "Its gradient needs " + kept.what + ", as it was when this op ran.");
@@ -160,6 +172,31 @@ class Overwritten {
     }
     for (protocol::Reason& reason : views_) answer_.reasons.push_back(std::move(reason));
     sentence += " An op that makes a new tensor there leaves it as it was; so does a clone() before the write.";
+  }
+
+  /// Whether the tensor shares the memory by way of detach() or .data, whose writes PyTorch does not always
+  /// count.
+  bool came_by_detach(std::uint64_t tensor) {
+    for (int back = 0; back < 100; ++back) {
+      const RecordView* maker = past_.maker(tensor);
+      const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr;
+      if (!op || maker->inputs.empty()) return false;
+      if (short_name(*op->row) == "detach") return true;
+      const bool is_view = std::any_of(op->results.begin(), op->results.end(), [](const ForeignValue& result) {
+        return result.is_tensor && !result.alias.empty() && !result.written;
+      });
+      if (!is_view) return false;
+      tensor = maker->inputs[0];
+    }
+    return false;
+  }
+
+  void tell_uncounted(const std::set<std::uint32_t>& uncounted) {
+    const RecordView* first = uncounted.empty() ? nullptr : past_.record(*uncounted.begin());
+    if (!first) return;
+    answer_.sentence += " " + past_.name(*first) + (uncounted.size() > 1 ? " and others" : "") +
+                        " wrote there, too, but by PyTorch's count not into this tensor, as through .data: that "
+                        "alone gives a wrong gradient without an error.";
   }
 
   /// Where the write went through another tensor: what made that one.
