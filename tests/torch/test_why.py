@@ -9,6 +9,7 @@ import textwrap
 import unittest
 
 from debug_client import Client
+from sample_cells import code_cells
 from test_records import RUNNER, TORCH, VARIABLES
 from test_values import SERVER, serve
 from torch_interpreter import needs_module
@@ -168,7 +169,24 @@ class Why(unittest.TestCase):
             assert "on purpose" in why("gradient", x)["sentence"]
         """)
 
+    def test_the_sample_about_an_overwritten_activation(self):
+        model = code_cells("pytorch/overwritten_activation", {})["model"]
+        self.check("\n" + model + '''
+answer = has(refused(loss.backward), "aten.fill_", "aten.sigmoid", "its result, (32, 8)")
+lines = [(one["role"], one["line"]) for one in answer["reasons"][:3]]
+assert lines == [("overwrote", line_of("first.fill_(1)")), ("keeps it", line_of("opening = torch.sigmoid(gate(x))")),
+                 ("same memory", line_of("first = opening[:, 0]"))], lines
+''')
+
     # ---- NaN and infinity
+
+    def test_the_sample_about_where(self):
+        model = code_cells("pytorch/where_nan", {})["model"]
+        self.check("\n" + model + '''
+arrived, = records(op="autograd.AccumulateGrad")
+answer = has(why("birth", arrived), "aten.div.Tensor", "0.0 / 0.0", "aten.sqrt", "aten.where.self", "did not choose that element")
+assert answer["sentence"] == why("birth", points.grad)["sentence"]
+''')
 
     def test_a_nan_is_born_in_the_vjp_of_what_where_did_not_choose(self):
         self.check("""

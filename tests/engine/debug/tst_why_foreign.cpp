@@ -80,7 +80,7 @@ std::vector<std::uint64_t> records_of(const Because& because, const std::string&
   return found;
 }
 
-using Numbers = std::vector<std::uint64_t>;
+using RecordList = std::vector<std::uint64_t>;
 
 }  // namespace
 
@@ -99,14 +99,14 @@ class WhyForeignTest : public QObject {
     const std::uint32_t writer = program.op(add_in_place(), {first, one}, {floats({4}, {})});
     const std::uint32_t playback = program.backward(made, forward, multiply_op(), refusal);
     const Because answer = program.ask_about(Question::gradient, 0, {}, playback);
-    QCOMPARE(records_of(answer, "overwrote"), (Numbers{writer - 1, writer}));
-    QCOMPARE(records_of(answer, "keeps it"), (Numbers{forward, forward}));
+    QCOMPARE(records_of(answer, "overwrote"), (RecordList{writer - 1, writer}));
+    QCOMPARE(records_of(answer, "keeps it"), (RecordList{forward, forward}));
     QVERIFY2(contains(answer.sentence, "its input other or its result, (2,)"), answer.sentence.c_str());
     // PyTorch counted one write, so one of them is not what it means.
     QVERIFY2(contains(answer.sentence, "PyTorch counted 1 write since then, and the records have 2"),
              answer.sentence.c_str());
     QVERIFY(!answer.complete);
-    QCOMPARE(records_of(answer, "failed here"), (Numbers{playback + 1}));
+    QCOMPARE(records_of(answer, "failed here"), (RecordList{playback + 1}));
     QVERIFY(view < writer);
   }
 
@@ -130,7 +130,7 @@ class WhyForeignTest : public QObject {
     const std::uint32_t playback = program.backward(floats({1, 1}), 0, multiply_op(), refusal);
     const Because answer = program.ask_about(Question::gradient, 0, {}, playback);
     QVERIFY2(contains(answer.sentence, "Which one keeps it is not known"), answer.sentence.c_str());
-    QCOMPARE(records_of(answer, "overwrote"), (Numbers{writer}));
+    QCOMPARE(records_of(answer, "overwrote"), (RecordList{writer}));
     QVERIFY(!answer.complete);
   }
 
@@ -141,7 +141,7 @@ class WhyForeignTest : public QObject {
     program.op(multiply_op(), {cut, w}, {made});
     const std::uint32_t playback = program.backward(made, 0, multiply_op(), nullptr);
     const Because answer = program.none(x, playback);
-    QCOMPARE(records_of(answer, "stopped"), (Numbers{detached}));
+    QCOMPARE(records_of(answer, "stopped"), (RecordList{detached}));
     QVERIFY2(contains(answer.sentence, "cuts the graph"), answer.sentence.c_str());
   }
 
