@@ -12,7 +12,8 @@ namespace tapedeck::debug {
 /// Whether the playback is a backward pass of PyTorch's.
 bool is_foreign_playback(Past& past, const RecordView& playback);
 
-/// The newest backward pass, not those inside of it (of a checkpoint); nullptr: the newest is none of PyTorch's.
+/// The newest backward pass, not those inside of it (of a checkpoint); nullptr: the newest is none of
+/// PyTorch's.
 const RecordView* newest_foreign_playback(Past& past);
 
 /// A gradient that arrived at a variable: `grad` became it, or had it added.

@@ -37,10 +37,11 @@ GradientAsked about_arrivals(Past& past, const RecordView& playback) {
   const std::vector<Arrival> arrivals = arrivals_in(past, playback);
   GradientAsked asked;
   if (arrivals.empty()) {
-    asked.refusal = playback.state == RecordState::done
-                        ? "In this backward pass no gradient arrived at any tensor: there is none that could be "
-                          "checked."
-                        : "This backward pass has not ended well: its gradients are not there.";
+    asked.refusal =
+        playback.state == RecordState::done
+            ? "In this backward pass no gradient arrived at any tensor: there is none that could be "
+              "checked."
+            : "This backward pass has not ended well: its gradients are not there.";
     return asked;
   }
   if (arrivals.size() == 1) return about_arrival(past, playback, arrivals.front());

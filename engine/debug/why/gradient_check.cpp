@@ -140,17 +140,19 @@ std::string numbers_read(Past& past, const GradientPath& path) {
   for (std::uint32_t first = std::max(1u, past.recorder().trace().oldest_kept()); first < last; first += 4096)
     past.recorder().trace().glance(first, std::min(last, first + 4095), [&](const RecordGlance& glance) {
       if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op) ||
-          std::none_of(glance.inputs.begin(), glance.inputs.end(), [&](auto id) { return derived.contains(id); }))
+          std::none_of(glance.inputs.begin(), glance.inputs.end(),
+                       [&](auto id) { return derived.contains(id); }))
         return;
       for (const std::uint64_t output : glance.outputs)
         if (output) derived.insert(output);
       if (short_name(*glance.head.op) == "_local_scalar_dense") found = glance.number;
     });
   const RecordView* record = past.record(found);
-  return record ? " Python read a number on the way, in " + past.name(*record) +
-                      ": if what it made of it came back, that is a constant, and its part of the derivative is "
-                      "missing here."
-                : std::string();
+  return record
+             ? " Python read a number on the way, in " + past.name(*record) +
+                   ": if what it made of it came back, that is a constant, and its part of the derivative is "
+                   "missing here."
+             : std::string();
 }
 
 /// What of the derivative the path leaves out: values that went around the tape, by way of Python or through

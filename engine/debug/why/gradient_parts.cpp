@@ -75,9 +75,11 @@ class Parts {
       if (!maker) return false;
       const RecordView* vjp = past_.around(*maker, EventKind::vjp);
       if (!vjp) {  // the playback's own sums
-        // The gradient of a PyTorch program arrives as a view of itself, or is added to that of an earlier pass.
-        const bool arrives = is_foreign(*maker->head.op) && maker->head.backward &&
-                             (short_name(*maker->head.op) == "detach" || short_name(*maker->head.op) == "add_");
+        // The gradient of a PyTorch program arrives as a view of itself, or is added to that of an earlier
+        // pass.
+        const bool arrives =
+            is_foreign(*maker->head.op) && maker->head.backward &&
+            (short_name(*maker->head.op) == "detach" || short_name(*maker->head.op) == "add_");
         if (maker->head.op->form != Form::sum && !arrives) return false;
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
         continue;
@@ -212,8 +214,8 @@ class Parts {
     reason.amount = share.first;
     reason.amount_text = (share.first < 0 ? "−" : "") + share_text(std::abs(share.first));
     if (answer_.sentence.find(" Of its ") == std::string::npos)
-      answer_.sentence += " Of its " + counted(examples, noun) + ", number " +
-                          std::to_string(share.second) + " gave the most (" + *reason.amount_text + ").";
+      answer_.sentence += " Of its " + counted(examples, noun) + ", number " + std::to_string(share.second) +
+                          " gave the most (" + *reason.amount_text + ").";
     answer_.reasons.push_back(std::move(reason));
   }
 

@@ -51,7 +51,8 @@ void Past::find_held_results() {
     trace.glance(first, std::min(newest, first + at_once - 1), [&](const RecordGlance& glance) {
       if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)) return;
       for (const std::uint64_t output : glance.outputs)
-        if (output && trace.tensors().get(output).producer() == 0) held_results_->emplace(output, glance.number);
+        if (output && trace.tensors().get(output).producer() == 0)
+          held_results_->emplace(output, glance.number);
     });
   }
 }

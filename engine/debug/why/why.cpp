@@ -15,10 +15,11 @@ std::uint64_t output_of(Past& past, std::uint64_t number) {
     if (id) return id;
   if (record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2) return record->inputs[1];
   if (record->state == RecordState::done)
-    throw ValueError("gone", past.name(*record) + " has no tensor of its own to ask about" +
-                                 (record->head.kind == EventKind::playback
-                                      ? ": its gradients arrived at other tensors' grad; ask about one of these."
-                                      : "."));
+    throw ValueError("gone",
+                     past.name(*record) + " has no tensor of its own to ask about" +
+                         (record->head.kind == EventKind::playback
+                              ? ": its gradients arrived at other tensors' grad; ask about one of these."
+                              : "."));
   throw ValueError("gone", past.name(*record) + " has made no tensor" +
                                (record->state == RecordState::failed ? ": it failed." : " yet."));
 }

@@ -125,8 +125,7 @@ class Zeros {
                                                vjp.outputs.begin());
     const std::optional<PastVjp> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
     bool all = false;
-    if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size())
-      try {
+    if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size()) try {
         all = look_at_foreign(vjp, call, slot, zero.place);
       } catch (const Error& error) {
         ++not_again_;
@@ -155,7 +154,8 @@ class Zeros {
   bool look_at_foreign(const RecordView& vjp, const std::optional<PastVjp>& call, std::size_t slot,
                        const std::optional<std::int64_t>& place) {
     Tensors cotangents;
-    for (const std::uint64_t id : vjp.inputs) cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
+    for (const std::uint64_t id : vjp.inputs)
+      cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
     const Tensor possible = foreign_vjp_again(past_, vjp, cotangents)[slot];
     return compare(vjp, slot, place, possible, call ? in_wider_numbers(*call, slot) : std::vector<double>());
   }
@@ -281,8 +281,8 @@ class Zeros {
       if (answer_.reasons.empty()) {
         const RecordView* forward = past_.record(found.vjp->head.forward);
         sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward && !is_own_function(found, forward) ? *forward : *found.vjp) + ", at " + *reason.amount_text +
-                    " of the elements: " + reasons_text_ + ".";
+                    past_.name(forward && !is_own_function(found, forward) ? *forward : *found.vjp) +
+                    ", at " + *reason.amount_text + " of the elements: " + reasons_text_ + ".";
       }
       answer_.reasons.push_back(std::move(reason));
     }

@@ -28,7 +28,7 @@ struct Library {
   PyObject* sequence_number =
       nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
   PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
-  PyObject* inference_enabled = nullptr;  ///< torch.is_inference_mode_enabled
+  PyObject* inference_enabled = nullptr;        ///< torch.is_inference_mode_enabled
   std::unordered_map<PyObject*, DType> dtypes;  ///< those that the engine has
   // Interned names of attributes.
   PyObject *name_version, *name_shape, *name_stride, *name_dtype, *name_storage_offset, *name_untyped_storage,

@@ -93,7 +93,8 @@ QString unavailableText(const TensorChip& chip, const Record* record) {
         .arg(op, QString::fromStdString(record->error),
              record->error.find("modified by an inplace operation") == std::string::npos
                  ? QString()
-                 : QStringLiteral("\nWhich op wrote there? Why ▸ Why did this backward pass fail? (Shift+F7)"));
+                 : QStringLiteral(
+                       "\nWhich op wrote there? Why ▸ Why did this backward pass fail? (Shift+F7)"));
   return QStringLiteral("None: this input of %1 has no gradient.").arg(op);
 }
 

@@ -81,7 +81,8 @@ bool WhyModel::isPlayback(RecordNumber number) const {
 }
 
 QString WhyModel::textOf(Question question, const WhySubject& subject) const {
-  const protocol::Record* record = isPlayback(subject.record) ? session_->cachedRecord(subject.record) : nullptr;
+  const protocol::Record* record =
+      isPlayback(subject.record) ? session_->cachedRecord(subject.record) : nullptr;
   if (question == Question::gradient && record && record->state == protocol::RecordState::failed)
     return QStringLiteral("Why did this backward pass fail?");
   return questionText(question);

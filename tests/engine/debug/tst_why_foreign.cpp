@@ -1,5 +1,5 @@
-// Why, about records of PyTorch's ops on a machine without it: what overwrote what another op keeps, and where
-// the path of a gradient ends.
+// Why, about records of PyTorch's ops on a machine without it: what overwrote what another op keeps, and
+// where the path of a gradient ends.
 #include <QtTest>
 
 #include "engine/debug/why/foreign_memory.h"
@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::uint64_t tape = (std::uint64_t{1} << 30) + 1;
 constexpr const char* refusal =
-    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [2]], which is output 0 of MulBackward0, is at version 1; expected version 0 instead.";
+    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
+    "operation: "
+    "[torch.FloatTensor [2]], which is output 0 of MulBackward0, is at version 1; expected version 0 "
+    "instead.";
 
 const ForeignOp& multiply_op() {
   return foreign_op("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor");
@@ -34,8 +36,8 @@ const ForeignOp& detach_op() {
 
 /// Events of PyTorch's bindings, as they report a program.
 struct ForeignProgram : Inquiry {
-  std::uint32_t op(const ForeignOp& op, const Tensors& inputs, const Tensors& outputs, std::uint64_t on_tape = tape,
-                   const Attributes& attributes = {}) {
+  std::uint32_t op(const ForeignOp& op, const Tensors& inputs, const Tensors& outputs,
+                   std::uint64_t on_tape = tape, const Attributes& attributes = {}) {
     Event event;
     event.op = op.row;
     event.name = op.row->name;
@@ -47,7 +49,8 @@ struct ForeignProgram : Inquiry {
     return static_cast<std::uint32_t>(record);
   }
   /// A backward pass; `error`: that of the VJP of `forward`, and of the pass.
-  std::uint32_t backward(const Tensor& target, std::uint32_t forward, const ForeignOp& of, const char* error) {
+  std::uint32_t backward(const Tensor& target, std::uint32_t forward, const ForeignOp& of,
+                         const char* error) {
     Event playback;
     playback.kind = EventKind::playback;
     playback.name = "gradient";
@@ -70,7 +73,9 @@ struct ForeignProgram : Inquiry {
     recorder.end(record, {}, error);
     return static_cast<std::uint32_t>(record);
   }
-  Because none(const Tensor& tensor, std::uint32_t playback) { return ask(Question::gradient, tensor, {}, playback); }
+  Because none(const Tensor& tensor, std::uint32_t playback) {
+    return ask(Question::gradient, tensor, {}, playback);
+  }
 };
 
 std::vector<std::uint64_t> records_of(const Because& because, const std::string& role) {
@@ -94,8 +99,10 @@ class WhyForeignTest : public QObject {
     program.op(add_in_place(), {a, one}, {floats({0, 0})}, 0);  // before: it matters to nothing
     const Tensor made = floats({3, 8});
     const std::uint32_t forward = program.op(multiply_op(), {a, b}, {made});
-    const std::uint32_t view = program.op(select_op(), {b}, {first}, tape, {std::int64_t{0}, std::int64_t{0}});
-    program.op(add_in_place(), {made, one}, {floats({4, 9})});  // its result, of the same shape, was written, too
+    const std::uint32_t view =
+        program.op(select_op(), {b}, {first}, tape, {std::int64_t{0}, std::int64_t{0}});
+    program.op(add_in_place(), {made, one},
+               {floats({4, 9})});  // its result, of the same shape, was written, too
     const std::uint32_t writer = program.op(add_in_place(), {first, one}, {floats({4}, {})});
     const std::uint32_t playback = program.backward(made, forward, multiply_op(), refusal);
     const Because answer = program.ask_about(Question::gradient, 0, {}, playback);
@@ -118,7 +125,8 @@ class WhyForeignTest : public QObject {
     program.op(add_in_place(), {other, one}, {floats({6, 7})});
     const std::uint32_t playback = program.backward(made, forward, multiply_op(), refusal);
     const Because answer = program.ask_about(Question::gradient, 0, {}, playback);
-    QVERIFY2(contains(answer.sentence, "no recorded op wrote into its inputs or results"), answer.sentence.c_str());
+    QVERIFY2(contains(answer.sentence, "no recorded op wrote into its inputs or results"),
+             answer.sentence.c_str());
     QVERIFY(!answer.complete && records_of(answer, "overwrote").empty());
   }
 
@@ -170,7 +178,8 @@ class WhyForeignTest : public QObject {
     const std::uint32_t forward = program.op(multiply_op(), {x, w}, {made});
     const std::uint32_t playback = program.backward(made, 0, multiply_op(), nullptr);
     const Because answer = program.none(w, playback);
-    QVERIFY2(contains(answer.sentence, "no break") && contains(answer.sentence, "not known"), answer.sentence.c_str());
+    QVERIFY2(contains(answer.sentence, "no break") && contains(answer.sentence, "not known"),
+             answer.sentence.c_str());
     QVERIFY(!answer.complete);
     const Because given = program.none(x, program.backward(made, forward, multiply_op(), nullptr));
     QVERIFY2(contains(given.sentence, "gave a gradient for"), given.sentence.c_str());
@@ -204,7 +213,8 @@ class WhyForeignTest : public QObject {
     const Tensor a = floats({1, 2}), b = floats({3, 4});
     program.op(each, {a, b}, {floats({2, 3}), floats({4, 5})}, 0, {1.0, std::int64_t{0}, std::int64_t{2}});
     program.op(each, {a, b}, {floats({2, 3})}, 0, {1.0, std::int64_t{0}, std::int64_t{2}});
-    program.op(multiply_op(), {a}, {}, 0, {std::int64_t{0}, std::vector<std::int64_t>{7, 1, 0, 99, -1, -1, 3}});
+    program.op(multiply_op(), {a}, {}, 0,
+               {std::int64_t{0}, std::vector<std::int64_t>{7, 1, 0, 99, -1, -1, 3}});
     debug::Past past(program.recorder, {}, nullptr, {});
     const debug::SharedMemory memory(past, program.count());
     QCOMPARE(memory.writes_into(a.id()).size(), std::size_t{2});
