@@ -167,8 +167,7 @@ class CallReader {
     call_.inputs.push_back(tensor_of(value, &call_.problems.back()));
     if (argument.written) call_.written.push_back(value);
     if (!call_.needs_gradient) {
-      const auto wanted =
-          py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
+      const py::object wanted = torch_.requires_grad(value);
       if (!wanted) PyErr_Clear();
       call_.needs_gradient = wanted && wanted.ptr() == Py_True;
     }
