@@ -217,10 +217,14 @@ bool is_place(const View& view, const Look& look) {
 bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, const KnownStorage& known) {
   if (!known.snapshot) return !tensors().values;
   if (look.low < known.low || look.high > known.high) return true;  // another part: it has no value yet
+  if (look.high == look.low) return true;
   const std::byte* memory = memory_of(torch, tensor, look);
-  return look.high == look.low ||
-         (memory && std::memcmp(known.snapshot->data() + (look.low - known.low), memory + look.low,
-                                static_cast<std::size_t>(look.high - look.low)) == 0);
+  if (!memory) return false;
+  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what it
+  // left, at the same address.
+  const std::byte* now = memory + look.low;
+  const std::byte* then = known.snapshot->data() + (look.low - known.low);
+  return now == then || std::memcmp(now, then, static_cast<std::size_t>(look.high - look.low)) == 0;
 }
 
 void forget_values(KnownStorage& known) {
