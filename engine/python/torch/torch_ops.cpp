@@ -195,7 +195,7 @@ class CallReader {
     const DType dtype = call_.inputs[input].dtype();
     const bool known = call_.problems.back().empty();
     if (known && !is_floating(dtype) && !is_complex(dtype)) return;
-    const auto wanted = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
+    const py::object wanted = torch_.requires_grad(value);
     if (!wanted) PyErr_Clear();
     const bool requires_gradient = wanted && wanted.ptr() == Py_True;
     if (known || requires_gradient) ++differentiable_;
