@@ -97,7 +97,7 @@ protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, boo
 
 bool sums_gradients(const Recorder& recorder, const RecordView& view) {
   const RecordHead& head = view.head;
-  if (head.kind != EventKind::op || !head.backward || !head.op || head.op->form != Form::sum) return false;
+  if (head.kind != EventKind::op || head.custom_gradient || !head.backward || !head.op || head.op->form != Form::sum) return false;
   RecordView parent;
   return head.parent != 0 && recorder.trace().read(head.parent, parent) &&
          parent.head.kind == EventKind::playback;

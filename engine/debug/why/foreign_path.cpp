@@ -21,11 +21,6 @@ bool is_called(const OpDef& op, std::string_view base) {
   return name == base || (name.ends_with('_') && name.substr(0, name.size() - 1) == base);
 }
 
-/// The VJP of a Function of the program, whose forward record is only the first op inside of its forward().
-bool is_own_function(const RecordView& vjp) {
-  return vjp.head.op && vjp.head.op->name.starts_with("autograd.");
-}
-
 bool has_derivative(const RecordedSpec& spec) {
   return is_floating(spec.dtype) || is_complex(spec.dtype);
 }
@@ -74,6 +69,13 @@ ForeignPath::ForeignPath(Past& past, const RecordView& playback, std::set<std::u
 const RecordView* ForeignPath::vjp_of(std::uint32_t forward) const {
   const auto found = vjps_.find(forward);
   return found == vjps_.end() ? nullptr : found->second;
+}
+
+/// Where the op ran inside of forward() of a Function of the program: what ran of its backward().
+const RecordView* ForeignPath::vjp_of_function_around(const RecordView& record) const {
+  for (const RecordView* at = &record; at; at = past_.record(at->head.parent))
+    if (const RecordView* vjp = at->head.kind == EventKind::custom ? vjp_of(at->number) : nullptr) return vjp;
+  return nullptr;
 }
 
 void ForeignPath::collect_vjps() {
@@ -153,13 +155,12 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
                                                    const std::vector<std::size_t>& inputs) {
   const ForeignOp* op = foreign_op_of(record);
   if (!op) return "it is no op of PyTorch, whose graph ends there";
-  const RecordView* vjp = vjp_of(record.number);
-  if (vjp && is_own_function(*vjp)) {
-    in_function_.insert(record.outputs.begin(), record.outputs.end());
+  if (const RecordView* vjp = vjp_of_function_around(record)) {
     if (std::any_of(vjp->outputs.begin(), vjp->outputs.end(), [](std::uint64_t id) { return id != 0; }))
       return std::nullopt;
     return "the backward() of " + vjp->name().substr(9) + " gave None";
   }
+  const RecordView* vjp = vjp_of(record.number);
   const std::int64_t facts = foreign_facts(*op->row, record.head.attributes);
   if (facts & ForeignFacts::gradients_off) {
     const bool inside = std::any_of(inputs.begin(), inputs.end(),

@@ -27,6 +27,7 @@ class ForeignPath {
 
   /// The VJP of that record in this playback; nullptr: none ran.
   const RecordView* vjp_of(std::uint32_t forward) const;
+  const RecordView* vjp_of_function_around(const RecordView& record) const;
   /// Why no gradient came to the tensor, which `text` describes.
   protocol::Because explain(const std::string& text) const;
 

@@ -128,6 +128,7 @@ void load_library(PyObject* module) {
   const auto core = checked(PyObject_GetAttrString(module, "_C"));
   torch->storage_address = attribute_or_null(core.ptr(), "_storage_address");
   if (!torch->storage_address) torch->storage_address = attribute_of(core.ptr(), "_storage_id");
+  torch->function_node = reinterpret_cast<PyTypeObject*>(attribute_of(core.ptr(), "_FunctionBase"));
   torch->data_address = attribute_or_null(core.ptr(), "_data_address");
   find_storages(module, *torch);
   torch->lazy_clone = attribute_or_null(module, "_lazy_clone");
@@ -140,7 +141,8 @@ void load_library(PyObject* module) {
       {&torch->name_stride, "stride"},      {&torch->name_untyped_storage, "untyped_storage"},
       {&torch->name_nbytes, "nbytes"},      {&torch->name_device, "device"},
       {&torch->name_weak_ref, "_weak_ref"}, {&torch->name_op, "_op"},
-      {&torch->name_schema, "_schema"}};
+      {&torch->name_schema, "_schema"},     {&torch->name_sequence_nr, "_sequence_nr"},
+      {&torch->name_metadata, "metadata"}};
   for (const auto& [place, text] : names) *place = checked(PyUnicode_InternFromString(text)).release().ptr();
   loaded = torch.release();
 }

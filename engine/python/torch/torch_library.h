@@ -57,6 +57,7 @@ struct Library {
   PyObject* free_weak_storage = nullptr;  ///< UntypedStorage._free_weak_ref
   PyObject* sequence_number =
       nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
+  PyTypeObject* function_node = nullptr;  ///< torch._C._FunctionBase: nodes of Functions of the program
   PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
   PyObject* inference_enabled = nullptr;        ///< torch.is_inference_mode_enabled
   /// Of torch._C._const_dlpack_exchange_api: describes a torch.Tensor as long as it lives, and ends no lazy
@@ -68,7 +69,7 @@ struct Library {
       storage_offset, untyped_storage;
   // Interned names of attributes.
   PyObject *name_stride, *name_untyped_storage, *name_nbytes, *name_device, *name_weak_ref, *name_op,
-      *name_schema;
+      *name_schema, *name_sequence_nr, *name_metadata;
 };
 
 /// Throws ForeignException where the module lacks what every release from 2.1 on has.

@@ -8,6 +8,7 @@
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/python/torch/torch_backward.h"
+#include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_ops.h"
 #include "engine/python/torch/torch_replay.h"
 #include "engine/python/torch/torch_results.h"
@@ -78,9 +79,10 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   event.inputs = call.inputs;
   event.attributes = &call.attributes;
   if (call.taped) event.tape = graph_tape();
+  event.custom_gradient = is_in_hook();
   const std::uint64_t record = observer.begin(event);
   newest = record;
-  if (call.needs_gradient) note_forward(row, call, record);
+  if (call.taped) note_forward(row, call, record);
   if (row.is_arrival && call.inputs.size() == 2) note_arrival(call.input_objects[0], call.inputs[1]);
   const bool tries = row.repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
@@ -115,6 +117,7 @@ PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   Observer* observer = current_observer();
   return guarded([&]() -> PyObject* {
     Row* row = row_of(overload);
+    if (!row || !observer) note_unrecorded();
     if (!row) return PyObject_Call(overload, args, kwargs);
     if (!observer) return PyObject_Call(row->callable, args, kwargs);
     return run_recorded(*observer, *row, args, kwargs);
@@ -185,6 +188,7 @@ void bind_torch(py::module_& module) {
   torch.def("newest_record", &newest_record,
             "The number of this thread's newest record of PyTorch; 0: none.");
   bind_backward(torch);
+  bind_graph(torch);
 }
 
 }  // namespace tapedeck::python::torch

@@ -1,11 +1,13 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
 import contextlib
 import functools
+import sys
 
 import torch
 import torch.library
 
 from tapedeck import _engine
+from tapedeck.torch import nodes
 
 _MARK = "tapedeck"  # in a node's metadata: it has the hooks
 _NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
@@ -74,6 +76,7 @@ def _hook_nodes(outputs):
     leaves, seen = [], set()
     waiting = [output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs]  # or a GradientEdge
     waiting = [node for node in waiting if node is not None]
+    unknown = 0
     while waiting:
         node = waiting.pop()
         if node in seen:
@@ -90,18 +93,24 @@ def _hook_nodes(outputs):
         metadata[_MARK] = True
         number = node._sequence_nr()
         if number < _NO_NUMBER:
-            _hook(node, number, [edge is not None for edge in edges])
+            made, was_known = nodes.made(node, number)
+            unknown += was_known and made is None
+            if made is not None:
+                _hook(node, made, [edge is not None for edge in edges])
         elif variable is not None:
             _hook_accumulation(node, variable)
+    if unknown:
+        print(f"tapedeck: {unknown} nodes of a backward pass are shown without VJPs, because it is not known which ops made them: "
+              "that was long ago, or several threads made nodes of the same numbers and kinds", file=sys.stderr)
     return leaves
 
 
-def _hook(node, number, wanted):
+def _hook(node, made, wanted):
     own = _own_backward(node)
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(number, cotangents, wanted, *own))
+        began.append(_engine.torch.begin_node(made, cotangents, wanted, *own))
 
     def after(gradients, _):
         if began and began.pop():
@@ -112,14 +121,18 @@ def _hook(node, number, wanted):
 
 
 def _own_backward(node):
-    """(name, code of its backward, offset of its first statement) for a Function of the program; () for PyTorch's own nodes."""
+    """(name, code of its backward, offset of its first statement) for a Function of the program; (name,) where the node is no VJP of
+    the op that made it; () otherwise."""
+    kind = type(node).__name__
+    if kind.endswith("CopySlices"):  # a write into a view: its gradients are those of the base
+        return ("CopySlices",)
     function = getattr(type(node), "_forward_cls", None)
-    name = getattr(function, "__name__", "")
-    code = getattr(getattr(function, "backward", None), "__code__", None)
-    if not name.isascii() or not name.isidentifier():
+    if function is None:
         return ()
+    backward = function.backward if function.backward is not torch.autograd.Function.backward else function.vjp
+    code = getattr(backward, "__code__", None)
     lines = code.co_lines() if code is not None else ()  # those of decorators come first
-    return name, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
+    return function.__name__, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
 
 
 def _hook_accumulation(node, variable):
