@@ -98,13 +98,13 @@ class TestNpz : public QObject {
     const std::string good = archive({{"a.npy", array}, {"layer/b.npy", array, true}});
     std::mt19937 random(7);
     int refused = 0;
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 300; ++i) {
       const std::string text = refusal(mutated(good, random));
       QVERIFY2(!text.starts_with("without"), text.c_str());
       refused += !text.empty();
     }
-    QVERIFY(refused > 300);
-    for (std::size_t length = 0; length < good.size(); ++length) QVERIFY(!refusal(good.substr(0, length)).empty());
+    QVERIFY(refused > 150);
+    for (std::size_t length = 0; length < good.size(); length += 5) QVERIFY(!refusal(good.substr(0, length)).empty());
   }
 };
 

@@ -135,8 +135,8 @@ class LayerPairing {
     if (lefts.empty() || rights.empty() || lefts.size() > most_in_order || rights.size() > most_in_order) return;
     const bool outputs = !left_.tensors && !right_.tensors;
     std::vector<Signature> l_signs, r_signs;
-    for (const std::size_t l : lefts) l_signs.push_back(signature(left_.layers[l], outputs));
-    for (const std::size_t r : rights) r_signs.push_back(signature(right_.layers[r], outputs));
+    for (const std::size_t l : lefts) l_signs.push_back(signature(left_, left_.layers[l], outputs));
+    for (const std::size_t r : rights) r_signs.push_back(signature(right_, right_.layers[r], outputs));
     const std::size_t wide = rights.size() + 1;
     std::vector<std::uint16_t> longest((lefts.size() + 1) * wide, 0);
     for (std::size_t i = lefts.size(); i-- > 0;)
@@ -156,24 +156,27 @@ class LayerPairing {
     }
   }
 
-  /// Extents of weights, in any order, then of the result.
-  using Signature = std::vector<std::vector<std::int64_t>>;
-  Signature signature(const Layer& layer, bool outputs) const {
-    const Trace& trace = *(&layer >= left_.layers.data() && &layer < left_.layers.data() + left_.layers.size()
-                               ? left_.trace
-                               : right_.trace);
+  /// Extents of what comes from outside, sorted, and of the result.
+  struct Signature {
+    std::vector<std::vector<std::int64_t>> values;
+    std::vector<std::int64_t> output;
+  };
+  static Signature signature(const SideLayers& side, const Layer& layer, bool outputs) {
     Signature sign;
     for (const LayerValue& value : layer.values)
-      if (value.weight)
-        if (const std::uint32_t spec = trace.tensors().get(value.tensor).spec())
-          sign.push_back(unordered_extents(spec_of(spec).shape));
-    std::ranges::sort(sign);
-    if (outputs) sign.push_back(layer.output);
+      if (const std::uint32_t spec = side.trace->tensors().get(value.tensor).spec())
+        sign.values.push_back(unordered_extents(spec_of(spec).shape));
+    std::ranges::sort(sign.values);
+    if (outputs) sign.output = layer.output;
     return sign;
   }
+  /// One side may have data as a value from outside that an op of the program made on the other.
   static bool alike(const Signature& left, const Signature& right) {
-    return left == right && !left.empty() &&
-           std::ranges::any_of(left, [](const std::vector<std::int64_t>& one) { return !one.empty(); });
+    if (left.output != right.output) return false;
+    const auto &few = left.values.size() <= right.values.size() ? left.values : right.values,
+               &many = left.values.size() <= right.values.size() ? right.values : left.values;
+    if (few.empty()) return many.empty() && !left.output.empty();
+    return many.size() - few.size() <= 1 && std::ranges::includes(many, few);
   }
 
   const SideLayers &left_, &right_;

@@ -156,25 +156,44 @@ class PortLayers {
     return spec ? unordered_extents(spec_of(spec).shape) : std::vector<std::int64_t>{-1};
   }
 
-  /// Values of one name, then those that have the same extents, in their order.
+  enum class Match : std::uint8_t { name, weight, extents };
+
+  bool matches(const LayerValue& left, const LayerValue& right, Match match) const {
+    if (match == Match::name) return !left.name.empty() && left.name == right.name;
+    if (extents(left.tensor, false) != extents(right.tensor, true)) return false;
+    return match == Match::extents || (left.weight && right.weight);
+  }
+
+  /// A right value of a left one. Which are weights is not known of every program: of several that only have the
+  /// same extents it is the one that agrees.
+  std::size_t counterpart(const LayerValue& value, const Layer& r, const std::vector<bool>& taken, Match match) {
+    const bool files = port_.left.tensors && port_.right.tensors;
+    std::vector<std::size_t> fitting;
+    for (std::size_t i = 0; i < r.values.size(); ++i)
+      if (!taken[i] && (files || (!passes(value) && !passes(r.values[i]))) && matches(value, r.values[i], match))
+        fitting.push_back(i);
+    if (fitting.empty()) return no_layer;
+    if (match == Match::extents && fitting.size() > 1)
+      for (const std::size_t one : fitting) {
+        protocol::ComparedOperand both;
+        fill_operand(comparison_, values_, value.tensor, r.values[one].tensor, tolerance_, cancel_, both);
+        if (both.values == Agreement::agree) return one;
+      }
+    return fitting[0];
+  }
+
+  /// Values of one name, then weights, then others that have the same extents, in their order.
   void add_values(const Layer& l, const Layer& r, ComparedLayer& layer) {
     std::vector<bool> taken(r.values.size());
-    const auto find = [&](const LayerValue& value, bool by_name) {
-      const bool files = port_.left.tensors && port_.right.tensors;
-      for (std::size_t i = 0; i < r.values.size(); ++i) {
-        const LayerValue& other = r.values[i];
-        if (taken[i] || (!files && (passes(value) || passes(other)))) continue;
-        if (by_name ? !value.name.empty() && value.name == other.name
-                    : extents(value.tensor, false) == extents(other.tensor, true) && value.weight == other.weight)
-          return i;
-      }
-      return r.values.size();
-    };
     std::vector<std::size_t> found(l.values.size(), r.values.size());
-    for (const bool by_name : {true, false})
-      for (std::size_t i = 0; i < l.values.size(); ++i)
-        if (found[i] == r.values.size() && (found[i] = find(l.values[i], by_name)) < r.values.size())
-          taken[found[i]] = true;
+    for (const Match match : {Match::name, Match::weight, Match::extents})
+      for (std::size_t i = 0; i < std::min(l.values.size(), most_parts_of_layer); ++i) {
+        if (found[i] < r.values.size()) continue;
+        const std::size_t one = counterpart(l.values[i], r, taken, match);
+        if (one == no_layer) continue;
+        taken[one] = true;
+        found[i] = one;
+      }
     for (std::size_t i = 0; i < std::min(l.values.size(), most_parts_of_layer); ++i)
       if (found[i] < r.values.size())
         add_value(l.values[i], r.values[found[i]], layer);
