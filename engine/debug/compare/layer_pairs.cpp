@@ -21,10 +21,9 @@ bool has_name(const SideLayers& side, const std::string& name) {
   return std::ranges::any_of(side.layers, [&](const Layer& layer) {
     for (const std::string& own : {layer.name, normal_name(layer.scope)}) {
       if (!own.empty() && lies_in(own, name)) return true;
-      for (const LayerValue& value : layer.values)
-        if (!value.name.empty() && (own.empty() ? value.name : own + "/" + value.name) == name) return true;
     }
-    return false;
+    return std::ranges::any_of(layer.values,
+                               [&](const LayerValue& value) { return has_whole_name(layer, value, name); });
   });
 }
 
@@ -65,6 +64,8 @@ class LayerPairing {
   }
 
   LayerPairs run(const NameMap& map) {
+    pairs_.names = map;
+    by_values_of_map(map);
     by_map(map);
     by_name([](const std::string& name) { return name; });
     by_ends();
@@ -79,6 +80,23 @@ class LayerPairing {
   }
   bool free_left(std::size_t layer) const { return pairs_.right_of[layer] == no_layer; }
   bool free_right(std::size_t layer) const { return pairs_.left_of[layer] == no_layer; }
+
+  static std::size_t layer_with_value(const SideLayers& side, const std::string& name) {
+    for (std::size_t i = 1; i < side.layers.size(); ++i)
+      if (std::ranges::any_of(side.layers[i].values, [&](const LayerValue& value) {
+            return has_whole_name(side.layers[i], value, name);
+          }))
+        return i;
+    return no_layer;
+  }
+
+  /// Values that are the same lie in layers that are.
+  void by_values_of_map(const NameMap& map) {
+    for (const NamePair& one : map) {
+      const std::size_t l = layer_with_value(left_, one.left), r = layer_with_value(right_, one.right);
+      if (l != no_layer && r != no_layer && free_left(l) && free_right(r)) pair(l, r);
+    }
+  }
 
   void by_map(const NameMap& map) {
     if (map.empty()) return;
@@ -184,6 +202,13 @@ class LayerPairing {
 };
 
 }  // namespace
+
+bool has_whole_name(const Layer& layer, const LayerValue& value, const std::string& name) {
+  if (value.name.empty()) return false;
+  for (const std::string& own : {layer.name, normal_name(layer.scope)})
+    if ((own.empty() ? value.name : own + "/" + value.name) == name) return true;
+  return false;
+}
 
 LayerPairs pair_layers(const SideLayers& left, const SideLayers& right, const NameMap& map) {
   return LayerPairing(left, right).run(directed(left, right, map));

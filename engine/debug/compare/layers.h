@@ -52,7 +52,11 @@ constexpr std::size_t no_layer = SIZE_MAX;
 /// Which layers are the same.
 struct LayerPairs {
   std::vector<std::size_t> right_of, left_of;  ///< by the layer of the other side; no_layer: only there
+  NameMap names;  ///< the map, written from left to right
 };
+
+/// Whether a value of that layer has that whole name, with or without what all layers have before theirs.
+bool has_whole_name(const Layer& layer, const LayerValue& value, const std::string& name);
 
 /// By the map, by their names, by the ends of their names, then in order by what weights and results they have.
 /// Throws BadRequest for a name in the map that neither side has.

@@ -27,7 +27,7 @@ std::string layer_title(const std::optional<std::string>& name) {
 
 /// What a file may call a layer's result, behind the layer's name.
 bool names_output(const std::string& name) {
-  return name == "output" || name == "out" || name == "activation" || name == "activations" || name == "result";
+  return name == "output" || name == "activation" || name == "activations" || name == "result";
 }
 bool names_gradient(const std::string& name) {
   return name == "grad" || name == "gradient";
@@ -90,7 +90,7 @@ class PortLayers {
     if (r) layer.right = r->name;
     if (l && r) {
       if (port_.left.tensors || port_.right.tensors)
-        add_named_output(*l, *r, layer);
+        add_named_output(l, r, layer);
       else if (const auto output = outputs_.find(left); output != outputs_.end())
         add_output(output->second, layer);
       add_values(*l, *r, layer);
@@ -98,6 +98,7 @@ class PortLayers {
       numbers_.push_back(left);
     } else {
       if (left == 0 || right == 0) return;
+      if (add_named_output(l, r, layer)) (l ? layer.right : layer.left) = (l ? l : r)->name;
       numbers_.push_back(no_layer);
     }
     answer_.layers.push_back(std::move(layer));
@@ -131,18 +132,41 @@ class PortLayers {
       add_part(layer, LayerRole::output_gradient, "gradient of the output", l->second, r->second);
   }
 
-  /// A file may have a layer's result under the layer's own name, or as "output" in it.
-  void add_named_output(const Layer& l, const Layer& r, ComparedLayer& layer) {
+  /// The file's tensor that has a recorded layer's result: under the layer's own name or the one that the map
+  /// gives it, or as "output" in it. Its extents are the result's, else it is another value. 0: there is none.
+  std::uint64_t stored_output(const SideLayers& file, bool file_right, const Layer& recorded,
+                              const Layer* counterpart) const {
+    const auto fits = [&](const LayerValue& value) {
+      return !recorded.output.empty() && extents(value.tensor, file_right) == recorded.output;
+    };
+    if (counterpart)
+      for (const LayerValue& value : counterpart->values)
+        if (names_output(value.name) && fits(value)) return value.tensor;
+    std::vector<std::string> names{recorded.name, normal_name(recorded.scope)};
+    for (const NamePair& pair : port_.pairs.names)
+      if (const std::string& own = file_right ? pair.left : pair.right; own == names[0] || own == names[1])
+        names.push_back(file_right ? pair.right : pair.left);
+    for (const Layer& layer : file.layers)
+      for (const LayerValue& value : layer.values)
+        if (fits(value) && std::ranges::any_of(names, [&](const std::string& name) {
+              return !name.empty() && has_whole_name(layer, value, name);
+            }))
+          return value.tensor;
+    return 0;
+  }
+
+  /// True: it was added.
+  bool add_named_output(const Layer* l, const Layer* r, ComparedLayer& layer) {
     const bool left_file = port_.left.tensors;
-    if (left_file && port_.right.tensors) return;  // values of the same names: add_values has them
-    const Layer& file_layer = left_file ? l : r;
-    std::uint64_t stored = 0;
-    for (const LayerValue& value : file_layer.values)
-      if (names_output(value.name)) stored = value.tensor;
-    if (stored == 0) return;
-    const std::uint64_t made = last_result(left_file ? r : l, left_file);
-    if (made == 0) return;
+    if (left_file == port_.right.tensors) return false;  // values of the same names: add_values has them
+    const Layer* const recorded = left_file ? r : l;
+    if (!recorded) return false;
+    const std::uint64_t stored =
+        stored_output(left_file ? port_.left : port_.right, !left_file, *recorded, left_file ? l : r);
+    const std::uint64_t made = last_result(*recorded, left_file);
+    if (stored == 0 || made == 0) return false;
     add_part(layer, LayerRole::output, "output", left_file ? stored : made, left_file ? made : stored);
+    return true;
   }
 
   /// Of a recorded layer in the first pass.
@@ -156,10 +180,19 @@ class PortLayers {
     return spec ? unordered_extents(spec_of(spec).shape) : std::vector<std::int64_t>{-1};
   }
 
-  enum class Match : std::uint8_t { name, weight, extents };
+  enum class Match : std::uint8_t { map, name, weight, extents };
+
+  /// By an entry of the map that names both values.
+  bool mapped(const LayerValue& left, const LayerValue& right) const {
+    return std::ranges::any_of(port_.pairs.names, [&](const NamePair& pair) {
+      return has_whole_name(*left_layer_, left, pair.left) && has_whole_name(*right_layer_, right, pair.right);
+    });
+  }
+
 
   bool matches(const LayerValue& left, const LayerValue& right, Match match) const {
     if (match == Match::name) return !left.name.empty() && left.name == right.name;
+    if (match == Match::map) return mapped(left, right);
     if (extents(left.tensor, false) != extents(right.tensor, true)) return false;
     return match == Match::extents || (left.weight && right.weight);
   }
@@ -185,8 +218,10 @@ class PortLayers {
   /// Values of one name, then weights, then others that have the same extents, in their order.
   void add_values(const Layer& l, const Layer& r, ComparedLayer& layer) {
     std::vector<bool> taken(r.values.size());
+    left_layer_ = &l;
+    right_layer_ = &r;
     std::vector<std::size_t> found(l.values.size(), r.values.size());
-    for (const Match match : {Match::name, Match::weight, Match::extents})
+    for (const Match match : {Match::map, Match::name, Match::weight, Match::extents})
       for (std::size_t i = 0; i < std::min(l.values.size(), most_parts_of_layer); ++i) {
         if (found[i] < r.values.size()) continue;
         const std::size_t one = counterpart(l.values[i], r, taken, match);
@@ -411,6 +446,7 @@ class PortLayers {
   std::vector<std::size_t> numbers_;             ///< of the answer's layers: the left side's
   std::map<std::size_t, std::size_t> outputs_;   ///< rows, by the left side's layer
   std::map<std::size_t, std::vector<std::size_t>> forward_;  ///< rows of the first pass, by layer
+  const Layer *left_layer_ = nullptr, *right_layer_ = nullptr;  ///< whose values are paired just now
   std::uint64_t gone_ = 0;
 };
 
