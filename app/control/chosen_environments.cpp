@@ -67,8 +67,10 @@ WantedEnvironment wantedEnvironment(const Document& document) {
 
 void keepEnvironment(Document& document, const QString& given) {
   if (!isScript(document.path())) {
+    // Against the interpreter of a Jupyter kernel, the program's own Python is a choice, too.
+    const bool plain = given.isEmpty() && kernelspecInterpreter(document.kernelspecName()).isEmpty();
     document.keep(environment_key,
-                  given.isEmpty() ? nlohmann::ordered_json() : nlohmann::ordered_json(given.toStdString()));
+                  plain ? nlohmann::ordered_json() : nlohmann::ordered_json(given.toStdString()));
     return;
   }
   QVariantMap programs = QSettings().value(QLatin1String(programs_key)).toMap();

@@ -23,7 +23,7 @@ void EnvironmentControl::use(const QString& given) {
     keepEnvironment(*document_, given);
   else
     keepOnEntry_ = true;
-  forWindow_ = false;
+  forStart_ = false;
   const bool runs = kernel_->state() != KernelState::stopped && kernel_->state() != KernelState::dead;
   if (runs) return offerRestart();
   emit told(given.isEmpty() ? QString("Sessions run in Tapedeck's own Python")
@@ -38,15 +38,19 @@ void EnvironmentControl::offerRestart() {
                   {{"Start a new session", [this] { emit restartWanted(); }}}, about_environment);
 }
 
-void EnvironmentControl::useForThisWindow(const QString& given) {
+void EnvironmentControl::useForThisStart(const QString& given) {
   addRecentEnvironment(given);
   kernel_->setPythonEnvironment(given);
-  forWindow_ = true;
+  forStart_ = true;
+}
+
+void EnvironmentControl::handOn(EnvironmentControl& other) const {
+  if (forStart_) other.useForThisStart(kernel_->pythonEnvironment());
 }
 
 void EnvironmentControl::documentEntered() {
   entered_ = true;
-  if (forWindow_) return;
+  if (forStart_) return;
   if (std::exchange(keepOnEntry_, false) && !kernel_->pythonEnvironment().isEmpty())
     return keepEnvironment(*document_, kernel_->pythonEnvironment());
   const WantedEnvironment wanted = wantedEnvironment(*document_);

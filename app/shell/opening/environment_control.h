@@ -20,8 +20,11 @@ class EnvironmentControl : public QObject {
 
   /// Shows the dialog.
   void choose();
-  /// For the sessions of this window alone, from the command line: it goes before what files name.
-  void useForThisWindow(const QString& given);
+  /// From the command line, for the sessions of this window and of those that it opens: it goes before what
+  /// files name.
+  void useForThisStart(const QString& given);
+  /// To a window that this one opens.
+  void handOn(EnvironmentControl& other) const;
   /// The window's document is another one, or its first.
   void documentEntered();
 
@@ -41,7 +44,7 @@ class EnvironmentControl : public QObject {
   MessageBar* messages_;
   QWidget* window_;
   bool entered_ = false;      ///< there is a document to keep the choice with
-  bool forWindow_ = false;    ///< of the command line
+  bool forStart_ = false;     ///< of the command line
   bool keepOnEntry_ = false;  ///< chosen on the start page
 };
 
