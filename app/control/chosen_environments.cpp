@@ -82,6 +82,18 @@ void keepEnvironment(Document& document, const QString& given) {
   QSettings().setValue(QLatin1String(programs_key), programs);
 }
 
+bool importsTorch(const Document& document) {
+  static const QRegularExpression import(QStringLiteral("^[ \\t]*(?:import|from)[ \\t]+torch\\b"),
+                                         QRegularExpression::MultilineOption);
+  for (int i = 0; i < document.cellCount(); ++i) {
+    const Cell& cell = document.cell(i);
+    if (cell.type == CellType::code && cell.source.contains(QLatin1String("torch")) &&
+        import.match(cell.source).hasMatch())
+      return true;
+  }
+  return false;
+}
+
 QString kernelspecInterpreter(const QString& name) {
   // As Jupyter has them; python3 is whatever Python Jupyter itself has, and most notebooks name it.
   static const QRegularExpression usual(QStringLiteral("^[A-Za-z0-9._-]+$"));

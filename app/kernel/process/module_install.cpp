@@ -85,14 +85,16 @@ void ModuleInstall::ended(bool installed) {
   if (installed) return emit finished(true, {});
   if (cancelled_)
     return emit finished(
-        false, reached_ ? QStringLiteral("The installation was stopped while it wrote into %1: the module may be "
-                                         "there in part. Install it again, or remove it (pip uninstall tapedeck).")
-                              .arg(given_)
-                        : QStringLiteral("The installation was stopped; nothing was changed in the environment."));
+        false, reached_
+                   ? QStringLiteral("The installation was stopped while it wrote into %1: the module may be "
+                                    "there in part. Install it again, or remove it (pip uninstall tapedeck).")
+                         .arg(given_)
+                   : QStringLiteral("The installation was stopped; nothing was changed in the environment."));
   const QStringList lines = QString::fromLocal8Bit(said_).trimmed().split(QLatin1Char('\n'));
-  emit finished(false, (reached_ ? QStringLiteral("The installation failed; %1 may have changed:\n").arg(given_)
-                                 : QStringLiteral("The module was not installed:\n")) +
-                           lines.mid(std::max<qsizetype>(0, lines.size() - shown_lines)).join(QLatin1Char('\n')));
+  emit finished(false,
+                (reached_ ? QStringLiteral("The installation failed; %1 may have changed:\n").arg(given_)
+                          : QStringLiteral("The module was not installed:\n")) +
+                    lines.mid(std::max<qsizetype>(0, lines.size() - shown_lines)).join(QLatin1Char('\n')));
 }
 
 }  // namespace tapedeck::app

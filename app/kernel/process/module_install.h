@@ -21,8 +21,8 @@ class ModuleInstall : public QObject {
  signals:
   /// What it does now; `percent` of the build, -1: not known.
   void progressed(const QString& sentence, int percent);
-  /// Once for each start(). `sentence`: why not, with the last lines that it said, and whether the environment
-  /// may have changed all the same.
+  /// Once for each start(). `sentence`: why not, with the last lines that it said, and whether the
+  /// environment may have changed all the same.
   void finished(bool installed, const QString& sentence);
 
  private:

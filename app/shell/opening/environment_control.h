@@ -6,6 +6,7 @@
 
 #include "app/control/chosen_environments.h"
 #include "app/kernel/jupyter/kernel_session.h"
+#include "app/kernel/process/python_environment.h"
 #include "app/notebook/document/document.h"
 #include "app/shell/window/message_bar.h"
 
@@ -36,6 +37,9 @@ class EnvironmentControl : public QObject {
  private:
   void use(const QString& given);
   void offerRestart();
+  void takeDocumentsEnvironment();
+  void askForTorch();
+  void offerTorch();
 
   static constexpr char about_environment[] = "environment";
 
@@ -43,6 +47,7 @@ class EnvironmentControl : public QObject {
   Document* document_;
   MessageBar* messages_;
   QWidget* window_;
+  EnvironmentProbe probe_;    ///< of the program's own Python
   bool entered_ = false;      ///< there is a document to keep the choice with
   bool forStart_ = false;     ///< of the command line
   bool keepOnEntry_ = false;  ///< chosen on the start page

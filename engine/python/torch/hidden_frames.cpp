@@ -49,8 +49,8 @@ void drop_frames(PyObject* function) {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   try {
-    const py::object kept = without(folder_of(py::handle(function).attr("__code__")),
-                                    py::reinterpret_borrow<py::object>(trace));
+    const py::object kept =
+        without(folder_of(py::handle(function).attr("__code__")), py::reinterpret_borrow<py::object>(trace));
     PyException_SetTraceback(value, kept.ptr());
     Py_XDECREF(trace);
     trace = kept.is_none() ? nullptr : Py_NewRef(kept.ptr());
@@ -120,7 +120,8 @@ PyTypeObject* unseen_type() {
     made.tp_basicsize = sizeof(Unseen);
     made.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
     made.tp_doc =
-        "Calls the function. Exceptions that pass through have no frames of the files in its folder, so that a "
+        "Calls the function. Exceptions that pass through have no frames of the files in its folder, so that "
+        "a "
         "program's traceback is the one that it has without a recorder.";
     made.tp_dictoffset = offsetof(Unseen, attributes);
     made.tp_getattro = PyObject_GenericGetAttr;

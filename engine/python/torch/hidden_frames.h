@@ -1,4 +1,5 @@
-// Functions of PyTorch are wrapped to see what runs; exceptions of programs pass through them as if they were not there.
+// Functions of PyTorch are wrapped to see what runs; exceptions of programs pass through them as if they were
+// not there.
 #pragma once
 
 #include "engine/python/python.h"

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/protocol/foreign_tapes.h"
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/torch/torch_tensors.h"
@@ -16,8 +17,6 @@ namespace tapedeck::python::torch {
 namespace {
 
 constexpr std::size_t most_forwards = 1 << 20;
-/// Above the ids of the engine's own tapes.
-constexpr std::uint64_t first_tape = std::uint64_t{1} << 30;
 
 /// The op that made a node.
 struct Forward {
@@ -37,7 +36,7 @@ struct Open {
 
 /// Guarded by Python's lock.
 struct Graph {
-  std::uint64_t tape = first_tape;
+  std::uint64_t tape = protocol::first_foreign_tape;
   std::unordered_map<std::uint64_t, Forward> forwards;  ///< by key_of()
   std::uint64_t threads = 0;
 };
