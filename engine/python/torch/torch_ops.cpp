@@ -59,6 +59,11 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   } catch (const Error&) {  // a schema that this build cannot read: its calls go unrecorded
     return row;
   }
+  // Marks for PyTorch's profiler, which no program wrote: an optimiser's step begins and ends with one.
+  if (row->op->row->name.starts_with("profiler.")) {
+    row->op = nullptr;
+    return row;
+  }
   row->callable = PyObject_GetAttr(overload, torch.name_op);
   if (!row->callable) {
     PyErr_Clear();
