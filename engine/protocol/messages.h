@@ -29,7 +29,7 @@ using Request =
           GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, GetProfile,
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
-          FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
+          FindFirstDifference, CompareLayers, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
           GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries,
           GetGraphFunctions, GetGraph, Cancel>;
 using Reply = OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics,
@@ -38,7 +38,7 @@ using Reply = OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords,
                     TakenOver, TraceSaved, TraceFileInfo, SourceText, MemoryCurve, MemoryState, FoundNames,
                     RecomputeSavings, Profile, ProfileTrack, ProfileTotals, ProfileFlame, ProfileSteps,
                     ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows, ComparisonPlace,
-                    ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve, HealthSampled,
+                    ComparedOperands, FirstDifference, ComparedLayers, ComparisonCurves, Health, HealthCurve, HealthSampled,
                     HealthFindings, FoundHit, RecordGroups, GraphFunctions, GraphRows, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -54,8 +54,9 @@ class ForeignPath {
   std::multimap<std::uint32_t, const RecordView*> vjps_;  ///< by the forward record
   std::set<std::uint32_t> ancestors_;                     ///< records that the target was made by
   std::set<std::uint64_t> leaves_;                        ///< what none of them made
-  std::map<std::uint64_t, std::vector<std::uint64_t>> rewritten_;  ///< what a value in written memory comes from
-  std::set<std::uint64_t> alive_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>>
+      rewritten_;  ///< what a value in written memory comes from
+  std::set<std::uint64_t> alive_, in_function_;
   std::vector<Break> breaks_;
   bool connected_ = false, too_many_ = false;
 };

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/protocol/foreign_tapes.h"
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/torch/torch_graph.h"
@@ -15,8 +16,6 @@
 namespace tapedeck::python::torch {
 namespace {
 
-/// Above the ids of the engine's own tapes.
-constexpr std::uint64_t first_tape = std::uint64_t{1} << 30;
 
 /// What is open on this thread.
 struct Open {
@@ -33,7 +32,7 @@ struct Open {
 
 /// Guarded by Python's lock.
 struct Graph {
-  std::uint64_t tape = first_tape;
+  std::uint64_t tape = protocol::first_foreign_tape;
 };
 
 Graph& graph() {

@@ -7,6 +7,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
+#include "engine/python/torch/hidden_frames.h"
 #include "engine/python/torch/torch_backward.h"
 #include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_ops.h"
@@ -188,6 +189,7 @@ void bind_torch(py::module_& module) {
       py::arg("tensor"), "(a copy as the engine's tensor, \"\"), or (None, why there is none).");
   torch.def("newest_record", &newest_record,
             "The number of this thread's newest record of PyTorch; 0: none.");
+  bind_hidden_frames(torch);
   bind_backward(torch);
   bind_graph(torch);
 }

@@ -59,6 +59,11 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   } catch (const Error&) {  // a schema that this build cannot read: its calls go unrecorded
     return row;
   }
+  // Marks for PyTorch's profiler, which no program wrote: an optimiser's step begins and ends with one.
+  if (row->op->row->name.starts_with("profiler.")) {
+    row->op = nullptr;
+    return row;
+  }
   row->callable = PyObject_GetAttr(overload, torch.name_op);
   if (!row->callable) {
     PyErr_Clear();
@@ -195,7 +200,7 @@ class CallReader {
     const DType dtype = call_.inputs[input].dtype();
     const bool known = call_.problems.back().empty();
     if (known && !is_floating(dtype) && !is_complex(dtype)) return;
-    const auto wanted = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
+    const py::object wanted = torch_.requires_grad(value);
     if (!wanted) PyErr_Clear();
     const bool requires_gradient = wanted && wanted.ptr() == Py_True;
     if (known || requires_gradient) ++differentiable_;

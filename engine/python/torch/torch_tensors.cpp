@@ -51,7 +51,6 @@ struct KnownStorage {
 
 struct KnownTensors {
   bool values = true;
-  bool has_negatives = false;
   std::unordered_map<std::uintptr_t, KnownStorage> storages;
   std::unordered_map<PyObject*, std::uintptr_t> by_reference;
   std::size_t looked_for_at = fewest_looked_for;  ///< number of storages
@@ -92,123 +91,6 @@ PyMethodDef storage_gone_method = {"storage_gone", &storage_gone, METH_O, nullpt
 
 py::object method(PyObject* object, PyObject* name) {
   return py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object, name));
-}
-
-py::object attribute(PyObject* object, PyObject* name) {
-  return py::reinterpret_steal<py::object>(PyObject_GetAttr(object, name));
-}
-
-/// False, with no exception set, where it is no whole number.
-bool to_number(const py::object& object, std::int64_t& number) {
-  if (!object) {
-    PyErr_Clear();
-    return false;
-  }
-  number = PyLong_AsLongLong(object.ptr());
-  if (number == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    return false;
-  }
-  return true;
-}
-
-bool to_dims(const py::object& tuple, Dims& dims) {
-  if (!tuple || !PyTuple_Check(tuple.ptr())) {
-    PyErr_Clear();
-    return false;
-  }
-  const Py_ssize_t rank = PyTuple_GET_SIZE(tuple.ptr());
-  if (rank > max_rank) return false;
-  for (Py_ssize_t i = 0; i < rank; ++i) {
-    PyObject* item = PyTuple_GET_ITEM(tuple.ptr(), i);
-    const std::int64_t extent = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
-    if (!PyLong_Check(item)) return false;
-    dims.push_back(extent);
-  }
-  return true;
-}
-
-std::uintptr_t address(PyObject* function, PyObject* tensor) {
-  const auto found = py::reinterpret_steal<py::object>(PyObject_CallOneArg(function, tensor));
-  if (!found) {
-    PyErr_Clear();
-    return 0;
-  }
-  const auto number = static_cast<std::uintptr_t>(PyLong_AsUnsignedLongLong(found.ptr()));
-  if (PyErr_Occurred()) PyErr_Clear();
-  return number;
-}
-
-std::string text_of(PyObject* object) {
-  const auto text = py::reinterpret_steal<py::object>(PyObject_Str(object));
-  const char* letters = text ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
-  if (!letters) PyErr_Clear();
-  return letters ? letters : "?";
-}
-
-bool is_true(const py::object& object) {
-  if (!object) {
-    PyErr_Clear();
-    return false;
-  }
-  return object.ptr() == Py_True;
-}
-
-/// "cuda:1" as the engine's device.
-Device device_of(const std::string& text) {
-  if (!text.starts_with("cuda")) return {};
-  const int number = text.size() > 5 ? std::atoi(text.c_str() + 5) : 0;
-  return {DeviceKind::gpu, static_cast<std::uint8_t>(number)};
-}
-
-void find_extent(Look& look) {
-  const auto size = static_cast<std::int64_t>(item_size(look.dtype));
-  std::int64_t first = look.offset, last = look.offset;
-  for (int axis = 0; axis < look.shape.rank(); ++axis) {
-    if (look.shape[axis] == 0) {
-      look.low = look.high = look.offset * size;
-      return;
-    }
-    (look.strides[axis] < 0 ? first : last) += look.strides[axis] * (look.shape[axis] - 1);
-  }
-  look.low = first * size;
-  look.high = (last + 1) * size;
-}
-
-void look_at_place(const Library& torch, PyObject* tensor, Look& look) {
-  look.storage = address(torch.storage_address, tensor);
-  if (look.storage == 0) {
-    look.problem = "it has no memory of its own";
-    return;
-  }
-  if (!to_dims(method(tensor, torch.name_stride), look.strides) ||
-      !to_number(method(tensor, torch.name_storage_offset), look.offset)) {
-    look.problem = "it has no strides";
-    return;
-  }
-  // Tensors of inference_mode have no version.
-  if (!to_number(attribute(tensor, torch.name_version), look.version)) look.version = 0;
-  find_extent(look);
-}
-
-/// The device's text is only asked for where it is not the CPU.
-void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
-  const py::object dtype = attribute(tensor, torch.name_dtype);
-  const auto known = dtype ? dtype_named(torch, dtype.ptr()) : std::nullopt;
-  if (!dtype) PyErr_Clear();
-  look.dtype = known.value_or(DType::uint8);
-  if (!known) look.problem = (dtype ? text_of(dtype.ptr()) : "its dtype") + " is no dtype of Tapedeck's";
-  if (!is_true(attribute(tensor, torch.name_is_cpu))) {
-    const py::object device = attribute(tensor, torch.name_device);
-    if (!device) PyErr_Clear();
-    const std::string text = device ? text_of(device.ptr()) : "of unknown name";
-    look.device = device_of(text);
-    look.problem = "it is on the device " + text;
-  }
-  if (look.problem.empty() && is_complex(look.dtype) && is_true(method(tensor, torch.name_is_conj)))
-    look.problem = "it is a conjugate that PyTorch has not computed yet";
-  if (look.problem.empty() && tensors().has_negatives && is_true(method(tensor, torch.name_is_neg)))
-    look.problem = "it is a negative that PyTorch has not computed yet";
 }
 
 bool is_gone(const Library& torch, PyObject* weak) {
@@ -261,7 +143,7 @@ KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& 
   KnownStorage& known = all.storages[look.storage];
   known.own = own;
   if (!torch.storages_are_objects) {
-    if (const py::object storage = method(tensor, torch.name_untyped_storage))
+    if (const py::object storage = torch.untyped_storage(tensor))
       hold_address(torch, storage.ptr(), look);
     else
       PyErr_Clear();
@@ -270,7 +152,7 @@ KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& 
     return again;
   }
   if (!all.callback) all.callback = PyCFunction_New(&storage_gone_method, nullptr);
-  const py::object storage = method(tensor, torch.name_untyped_storage);
+  const py::object storage = torch.untyped_storage(tensor);
   PyObject* reference = storage ? PyWeakref_NewRef(storage.ptr(), all.callback) : nullptr;
   if (!reference) {
     PyErr_Clear();
@@ -288,16 +170,6 @@ void release_python(void* object) {
   SharedObject::drop(static_cast<PyObject*>(object));
 }
 
-/// Of the storage's first byte. _data_address reads it; data_ptr() would end a lazy clone.
-const std::byte* memory_of(const Library& torch, PyObject* tensor, const Look& look) {
-  const std::uintptr_t storage = torch.data_address ? address(torch.data_address, tensor) : 0;
-  if (storage != 0) return reinterpret_cast<const std::byte*>(storage);
-  const std::uintptr_t first = address(torch.data_pointer, tensor);
-  if (first == 0) return nullptr;
-  return reinterpret_cast<const std::byte*>(first) -
-         look.offset * static_cast<std::int64_t>(item_size(look.dtype));
-}
-
 /// A lazy clone shares the memory until one of the two is written to.
 StoragePointer cloned(const Library& torch, PyObject* tensor, const Look& look, std::int64_t bytes) {
   PyObject* clone = PyObject_CallOneArg(torch.lazy_clone, tensor);
@@ -305,7 +177,7 @@ StoragePointer cloned(const Library& torch, PyObject* tensor, const Look& look, 
     PyErr_Clear();
     return {};
   }
-  const std::byte* memory = memory_of(torch, clone, look);
+  const std::byte* memory = memory_of_clone(torch, clone, look);
   if (!memory) {
     Py_DECREF(clone);
     return {};
@@ -314,7 +186,7 @@ StoragePointer cloned(const Library& torch, PyObject* tensor, const Look& look, 
 }
 
 std::int64_t storage_bytes(const Library& torch, PyObject* tensor) {
-  const py::object storage = method(tensor, torch.name_untyped_storage);
+  const py::object storage = torch.untyped_storage(tensor);
   std::int64_t bytes = 0;
   if (!storage) PyErr_Clear();
   return storage && to_number(method(storage.ptr(), torch.name_nbytes), bytes) ? bytes : 0;
@@ -366,10 +238,14 @@ bool is_place(const View& view, const Look& look) {
 bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, const KnownStorage& known) {
   if (!known.snapshot) return !tensors().values;
   if (look.low < known.low || look.high > known.high) return true;  // another part: it has no value yet
+  if (look.high == look.low) return true;
   const std::byte* memory = memory_of(torch, tensor, look);
-  return look.high == look.low ||
-         (memory && std::memcmp(known.snapshot->data() + (look.low - known.low), memory + look.low,
-                                static_cast<std::size_t>(look.high - look.low)) == 0);
+  if (!memory) return false;
+  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what it
+  // left, at the same address.
+  const std::byte* now = memory + look.low;
+  const std::byte* then = known.snapshot->data() + (look.low - known.low);
+  return now == then || std::memcmp(now, then, static_cast<std::size_t>(look.high - look.low)) == 0;
 }
 
 void forget_values(KnownStorage& known) {
@@ -438,22 +314,6 @@ View* find_view(KnownStorage& known, PyObject* tensor, const Look& look) {
 
 }  // namespace
 
-Look look_at(PyObject* tensor) {
-  const Library& torch = *library();
-  Look look;
-  look_at_kind(torch, tensor, look);
-  if (!to_dims(attribute(tensor, torch.name_shape), look.shape)) {
-    look.shape = {};
-    look.problem = "its shape is not known";
-  }
-  if (look.problem.empty()) look_at_place(torch, tensor, look);
-  return look;
-}
-
-void note_negatives() {
-  tensors().has_negatives = true;
-}
-
 void keep_torch_values(bool on) {
   tensors().values = on;
   for (auto& [unused, known] : tensors().storages) {
@@ -504,7 +364,7 @@ Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem) {
 }
 
 void before_write(PyObject* tensor) {
-  const std::uintptr_t storage = address(library()->storage_address, tensor);
+  const std::uintptr_t storage = storage_of(*library(), tensor);
   const auto found = tensors().storages.find(storage);
   if (found != tensors().storages.end()) forget_values(found->second);
 }

@@ -12,32 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/python/torch/torch_library.h"
+#include "engine/python/torch/torch_look.h"
 #include "engine/tensor/tensor.h"
 
 namespace tapedeck::python::torch {
 
-/// A torch.Tensor, as far as the engine can describe it.
-struct Look {
-  std::uintptr_t storage = 0;
-  std::int64_t offset = 0, version = 0;
-  DType dtype{};
-  Shape shape;
-  Strides strides;
-  /// Why it has no value here; empty if it has: "torch.float8_e4m3fn is no dtype of Tapedeck's".
-  std::string problem;
-  Device device;
-  std::int64_t low = 0, high = 0;  ///< the bytes of the storage that it reaches: [low, high)
-};
-
-/// Never raises: what cannot be found out is `problem`.
-Look look_at(PyObject* tensor);
-
 /// Forgets all tensors, for a new recorder. Without values they have ids and shapes, but no memory.
 void keep_torch_values(bool on);
-
-/// An op has run that makes negatives without computing them: from now on tensors are asked for it.
-void note_negatives();
 
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
 /// in `problem`), it has no storage.

@@ -27,6 +27,12 @@ Tensor another(const Tensor& value) {
   return tensor;
 }
 
+bool gradients_are_on() {
+  const auto on = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(library()->grad_enabled));
+  if (!on) PyErr_Clear();
+  return on && on.ptr() == Py_True;
+}
+
 bool is_leaf(PyObject* tensor) {
   const auto leaf = py::reinterpret_steal<py::object>(PyObject_GetAttrString(tensor, "is_leaf"));
   if (!leaf) PyErr_Clear();
@@ -128,6 +134,7 @@ Tensor variable_value(PyObject* tensor, const Tensor& now) {
   if (before.id != 0 && has_value(tensor, before.value)) return now;  // another tensor of the same memory
   std::string name = before.name;
   if (name.empty()) name = name_in_program(tensor);
+  if (name.empty() && !gradients_are_on()) return now;  // a module makes it: its name comes later
   if (name.empty()) name = "leaf";
   variables = variables_of(tensor, false);
   if (!variables) return now;

@@ -42,6 +42,7 @@ class _Engine:
 
 
 def _recorded(original):
+    @_engine.torch.without_frames
     @functools.wraps(original)
     def run_backward(outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named):
         pass_on = functools.partial(original, outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named)

@@ -4,6 +4,8 @@ import sys
 
 import torch
 
+from tapedeck import _engine
+
 NOTICE = "tapedeck: torch.compile: compiled functions run as written while ops are recorded, so that each op can be seen"
 
 _state = {"said": False, "forced": False}
@@ -18,6 +20,7 @@ def watch(attached):
     if hasattr(original, "_tapedeck_watches"):
         return
 
+    @_engine.torch.without_frames
     @functools.wraps(original)
     def compile(*arguments, **named):
         if not attached():

@@ -99,6 +99,7 @@ def _watch_threads():
     def start(thread):
         run = thread.run
 
+        @_engine.torch.without_frames
         def recorded():
             if not attached():
                 return run()

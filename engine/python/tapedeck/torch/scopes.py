@@ -114,6 +114,7 @@ def _name_leaves(module):
             _names.add(before + name)
 
 
+_NOT_THE_USERS = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep
 _named = weakref.WeakSet()  # modules
 _names = set()
 
@@ -121,9 +122,8 @@ _names = set()
 def _name_of(module):
     """What the program calls it, else its class's name."""
     frame = sys._getframe(2)
-    folder = os.path.dirname(torch.__file__)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(folder):
+        if not frame.f_code.co_filename.startswith(_NOT_THE_USERS):
             names = {**frame.f_globals, **frame.f_locals}
             for name, value in names.items():
                 if value is module and not name.startswith("_"):
