@@ -33,7 +33,8 @@ void describe_outputs(const Recorder& recorder, const RecordView& view, bool wit
   }
 }
 
-/// Of another framework's tensors that are held as leaves it is known which op made them, or wrote into their memory last.
+/// Of another framework's tensors that are held as leaves it is known which op made them, or wrote into their
+/// memory last.
 void describe_makers(const RecordView& view, protocol::Record& record) {
   if (view.head.kind != EventKind::op) return;
   for (const ForeignMemory& known : foreign_memory(*view.head.op, view.head.attributes))
@@ -110,7 +111,9 @@ protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, boo
 
 bool sums_gradients(const Recorder& recorder, const RecordView& view) {
   const RecordHead& head = view.head;
-  if (head.kind != EventKind::op || head.custom_gradient || !head.backward || !head.op || head.op->form != Form::sum) return false;
+  if (head.kind != EventKind::op || head.custom_gradient || !head.backward || !head.op ||
+      head.op->form != Form::sum)
+    return false;
   RecordView parent;
   return head.parent != 0 && recorder.trace().read(head.parent, parent) &&
          parent.head.kind == EventKind::playback;

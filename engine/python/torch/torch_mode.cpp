@@ -42,8 +42,9 @@ class Results {
 
   void take(PyObject* returned) {
     for (PyObject* tensor : call_.written) after_write(tensor);
-    for_each_result(*row_.op, returned,
-                    [&](PyObject* value, const ForeignValue& result) { add(value, result.alias.empty(), result.written); });
+    for_each_result(*row_.op, returned, [&](PyObject* value, const ForeignValue& result) {
+      add(value, result.alias.empty(), result.written);
+    });
     for (PyObject* tensor : call_.written)
       if (std::find(seen_.begin(), seen_.end(), tensor) == seen_.end()) add(tensor, false, true);
   }

@@ -241,8 +241,8 @@ bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, cons
   if (look.high == look.low) return true;
   const std::byte* memory = memory_of(torch, tensor, look);
   if (!memory) return false;
-  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what it
-  // left, at the same address.
+  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what
+  // it left, at the same address.
   const std::byte* now = memory + look.low;
   const std::byte* then = known.snapshot->data() + (look.low - known.low);
   return now == then || std::memcmp(now, then, static_cast<std::size_t>(look.high - look.low)) == 0;
@@ -281,7 +281,8 @@ Tensor view_of_snapshot(const Library& torch, PyObject* tensor, const Look& look
 }
 
 void note_write(KnownStorage& known, const Look& look, std::uint64_t record) {
-  std::erase_if(known.writes, [&](const Write& write) { return look.low <= write.low && write.high <= look.high; });
+  std::erase_if(known.writes,
+                [&](const Write& write) { return look.low <= write.low && write.high <= look.high; });
   if (known.writes.size() >= most_writes) known.writes.erase(known.writes.begin());
   known.writes.push_back({look.low, look.high, record});
 }
@@ -300,7 +301,8 @@ Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::s
   KnownStorage& known = tensors().storages[look.storage];
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });
   if (known.views.size() >= most_views) known.views.erase(known.views.begin());
-  known.views.push_back({tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made, maker});
+  known.views.push_back(
+      {tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made, maker});
   return made;
 }
 

@@ -22,8 +22,8 @@ void keep_torch_values(bool on);
 
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
 /// in `problem`), it has no storage.
-/// `writer`: where the recorder has it as a leaf, the record that gave it its value: one that wrote into its memory through another
-/// tensor, or whose results are held as leaves. 0: none, or it is not known.
+/// `writer`: where the recorder has it as a leaf, the record that gave it its value: one that wrote into its
+/// memory through another tensor, or whose results are held as leaves. 0: none, or it is not known.
 Tensor tensor_of(PyObject* tensor, std::string* problem = nullptr, std::uint64_t* writer = nullptr);
 /// How an op made a tensor.
 struct Made {
