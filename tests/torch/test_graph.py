@@ -135,6 +135,9 @@ class Graph(RecordedPrograms):
                 Fails.apply(torch.ones(2, requires_grad=True))
             except KeyError as error:
                 assert error.args == ("on purpose",)
+                names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+                assert "forward" in names and not any(name in names for name in ("_apply", "begin_function")), names
+                assert not any("tapedeck" in frame.filename for frame in traceback.extract_tb(error.__traceback__))
             else:
                 assert False, "the exception was lost"
             failed, = records(kind="custom")
