@@ -233,8 +233,8 @@ bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, cons
   if (look.high == look.low) return true;
   const std::byte* memory = memory_of(torch, tensor, look);
   if (!memory) return false;
-  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what it
-  // left, at the same address.
+  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what
+  // it left, at the same address.
   const std::byte* now = memory + look.low;
   const std::byte* then = known.snapshot->data() + (look.low - known.low);
   return now == then || std::memcmp(now, then, static_cast<std::size_t>(look.high - look.low)) == 0;
