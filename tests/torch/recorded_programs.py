@@ -6,8 +6,8 @@ import unittest
 
 from torch_interpreter import TORCH, environment, needs_module
 
-# Runs programs from standard input, [name, program, what comes before recording] each a line of JSON, in forks of one process: an import of PyTorch takes longer
-# than any of them.
+# Runs programs from standard input, each a line of JSON, [name, program, what comes before recording], in forks of one process: an
+# import of PyTorch takes longer than any of them.
 RUNNER = """
 import io, json, os, sys, threading, traceback
 import torch
@@ -46,6 +46,7 @@ for line in sys.stdin:
 
 @needs_module
 class RecordedPrograms(unittest.TestCase):
+    maxDiff = None
     @classmethod
     def setUpClass(cls):
         cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())

@@ -16,7 +16,6 @@
 namespace tapedeck::python::torch {
 namespace {
 
-
 /// What is open on this thread.
 struct Open {
   std::uint64_t record = 0;
@@ -128,8 +127,9 @@ const OpDef* own_row(const std::string& name) {
   return foreign_op("autograd::" + name + "(Tensor[] inputs) -> Tensor[]").row;
 }
 
-/// Before a node runs that `made` is the record of. `wanted`: which of its edges lead on. `name`: of what it is instead of the
-/// op's VJP, or "". `code`: backward() of a Function of the program, with the offset of an instruction on the line to show; or None.
+/// Before a node runs that `made` is the record of. `wanted`: which of its edges lead on. `name`: of what it
+/// is instead of the op's VJP, or "". `code`: backward() of a Function of the program, with the offset of an
+/// instruction on the line to show; or None.
 bool begin_node(const py::object& made, const py::tuple& cotangents, const std::vector<bool>& wanted,
                 const std::string& name, const py::object& code, int instruction) {
   Observer* observer = current_observer();
@@ -172,7 +172,8 @@ void end_node(const py::tuple& gradients) {
   vjp.observer->end(vjp.record, results, nullptr);
 }
 
-/// forward() of a Function of the program begins: its ops come inside. Returns what end_function() takes; -1 where nothing records.
+/// forward() of a Function of the program begins: its ops come inside. Returns what end_function() takes; -1
+/// where nothing records.
 std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bool taped) {
   Observer* observer = current_observer();
   if (!observer) return -1;
@@ -198,7 +199,8 @@ std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bo
 /// Returns what its node is to have (FORWARD), or None.
 py::object end_function(std::int64_t depth, const py::tuple& results, const std::string& error) {
   if (depth < 0 || static_cast<std::size_t>(depth) >= open.size()) return py::none();
-  end_above(static_cast<std::size_t>(depth) + 1, error.empty() ? "forward() ended without it" : error.c_str());
+  end_above(static_cast<std::size_t>(depth) + 1,
+            error.empty() ? "forward() ended without it" : error.c_str());
   const Open function = open.back();
   open.pop_back();
   const Tensors made = error.empty() ? tensors_in(results) : Tensors();
@@ -232,9 +234,10 @@ void bind_backward(py::module_& torch) {
             "A backward pass begins on this thread; returns what end_backward() takes.");
   torch.def("end_backward", &end_backward, py::arg("depth"), py::arg("gradients"), py::arg("error"),
             py::arg("keeps_graph"), "It ended; error: the exception's text, or \"\".");
-  torch.def("begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("wanted"),
-            py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
-            "A node is about to run; made: its FORWARD. False: it gets no record, and end_node() is not due.");
+  torch.def(
+      "begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("wanted"),
+      py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
+      "A node is about to run; made: its FORWARD. False: it gets no record, and end_node() is not due.");
   torch.def("end_node", &end_node, py::arg("gradients"), "The node that began last has run.");
   torch.def("begin_function", &begin_function, py::arg("name"), py::arg("inputs"), py::arg("taped"),
             "forward() of a Function of the program begins; returns what end_function() takes.");

@@ -7,8 +7,8 @@ namespace tapedeck::python::torch {
 
 /// The tape that records of this moment are on: one for all graphs until a backward pass has used them up.
 std::uint64_t graph_tape();
-/// Whether the op that is about to run was called by the program's own code inside of a backward pass: a hook of a tensor, of a node
-/// or of a parameter, or what a checkpoint computes again.
+/// Whether the op that is about to run was called by the program's own code inside of a backward pass: a hook
+/// of a tensor, of a node or of a parameter, or what a checkpoint computes again.
 bool is_in_hook();
 
 /// A gradient comes to a leaf, in this thread's innermost backward pass.

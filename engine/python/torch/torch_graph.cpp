@@ -96,9 +96,9 @@ bool is_copy_slices(std::string_view type) {
   return type.ends_with("CopySlices");
 }
 
-/// Whether a node that this thread has just made is of its newest record. A write into a view makes a node of its own
-/// (CopySlices), after the op has run, around that of the op. Nodes that are made for a view whose base was written to come before
-/// the record of the op that reads it, and are none's.
+/// Whether a node that this thread has just made is of its newest record. A write into a view makes a node of
+/// its own (CopySlices), after the op has run, around that of the op. Nodes that are made for a view whose
+/// base was written to come before the record of the op that reads it, and are none's.
 bool is_newest(const Newest& newest, std::int64_t number, std::string_view type) {
   if (newest.forward.record == 0) return false;
   if (is_copy_slices(type)) return newest.forward.writes && number == newest.number + 1;
@@ -116,7 +116,8 @@ PyObject* node_made(PyObject*, PyObject* node) {
   Newest& newest = thread_graph.newest;
   if (newest.forward.record == 0) Py_RETURN_NONE;
   const Library& torch = *library();
-  const auto number = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(node, torch.name_sequence_nr));
+  const auto number =
+      py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(node, torch.name_sequence_nr));
   const std::int64_t known = number ? PyLong_AsLongLong(number.ptr()) : -1;
   if (PyErr_Occurred()) PyErr_Clear();  // that of AccumulateGrad is too large
   if (known < 0 || PyType_IsSubtype(Py_TYPE(node), torch.function_node)) Py_RETURN_NONE;
@@ -127,7 +128,8 @@ PyObject* node_made(PyObject*, PyObject* node) {
   });
 }
 
-PyMethodDef node_made_method = {"node_made", &node_made, METH_O, "Notes which record made a node of autograd's graph."};
+PyMethodDef node_made_method = {"node_made", &node_made, METH_O,
+                                "Notes which record made a node of autograd's graph."};
 
 /// "MulBackward0" of aten.mul_.Tensor: letters and digits of the name, and "Backward".
 bool is_named_after(std::string_view type, const OpDef& op) {
@@ -148,7 +150,8 @@ Newest* waiting_for(Waiting& waiting, std::int64_t number, std::string_view type
   const auto found = waiting.records.lower_bound(copies ? number - 1 : number);
   if (found == waiting.records.end()) return nullptr;
   Newest& newest = found->second;
-  return is_newest(newest, number, type) && (copies || is_named_after(type, *newest.forward.op)) ? &newest : nullptr;
+  return is_newest(newest, number, type) && (copies || is_named_after(type, *newest.forward.op)) ? &newest
+                                                                                                 : nullptr;
 }
 
 /// An op of lists makes a node for each of its tensors in some releases.
@@ -156,8 +159,8 @@ bool makes_one_node(const OpDef& op) {
   return !op.name.starts_with("aten._foreach");
 }
 
-/// (what made the node or None, whether that was known once). Numbers are a thread's own: what several threads might have made is not
-/// known.
+/// (what made the node or None, whether that was known once). Numbers are a thread's own: what several
+/// threads might have made is not known.
 py::tuple forward_of(std::int64_t number, const std::string& type) {
   Newest* only = nullptr;
   Waiting* owner = nullptr;
@@ -188,13 +191,15 @@ void note_forward(const Row& row, const Call& call, std::uint64_t record) {
   const std::int64_t number = newest_node();
   Newest& newest = thread_graph.newest;
   const bool follows = newest.forward.record != 0;
-  // An op that makes no node, as one that detaches what the op before saves of its results: the newest node is that one's.
+  // An op that makes no node, as one that detaches what the op before saves of its results: the newest node
+  // is that one's.
   if (follows && number <= newest.number) return;
   newest.floor = follows ? newest.number : number - 1;  // behind ops that were not recorded
   newest.number = number;
   newest.shared.reset();
   Forward& forward = newest.forward;
-  forward = {record, row.op->row, capture_location(), static_cast<std::uint32_t>(call.inputs.size()), {}, row.op->writes};
+  forward = {record, row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
+             {},     row.op->writes};
   for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
     if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
       forward.floating.push_back(static_cast<std::uint8_t>(i));
@@ -208,9 +213,11 @@ void note_unrecorded() {
 void bind_graph(py::module_& torch) {
   torch.attr("node_made") = py::reinterpret_steal<py::object>(PyCFunction_New(&node_made_method, nullptr));
   torch.attr("FORWARD") = py::reinterpret_borrow<py::object>(metadata_key());
-  torch.def("nodes_are_reported", [] { nodes_are_reported() = true; }, "Each thread's nodes come to node_made().");
+  torch.def(
+      "nodes_are_reported", [] { nodes_are_reported() = true; }, "Each thread's nodes come to node_made().");
   torch.def("forward_of", &forward_of, py::arg("number"), py::arg("type"),
-            "(which record made the node of that number and type, or None; whether it was known), where nodes are not reported.");
+            "(which record made the node of that number and type, or None; whether it was known), where "
+            "nodes are not reported.");
 }
 
 }  // namespace tapedeck::python::torch

@@ -1,8 +1,10 @@
-// Which record made a node of autograd's graph: noted in the node itself (its metadata), so that it goes with it.
+// Which record made a node of autograd's graph: noted in the node itself (its metadata), so that it goes with
+// it.
 //
-// Where PyTorch calls a hook for each node that it makes, the hook notes it. Nodes have numbers of their thread, in the order in
-// which they are made; a node belongs to the record before which it was the newest. Where there is no such hook (before 2.15), the
-// records wait in a list of their thread until a backward pass comes to their nodes.
+// Where PyTorch calls a hook for each node that it makes, the hook notes it. Nodes have numbers of their
+// thread, in the order in which they are made; a node belongs to the record before which it was the newest.
+// Where there is no such hook (before 2.15), the records wait in a list of their thread until a backward pass
+// comes to their nodes.
 #pragma once
 
 #include <memory>

@@ -56,10 +56,10 @@ struct Library {
   PyObject* storage_expired = nullptr;    ///< UntypedStorage._expired
   PyObject* free_weak_storage = nullptr;  ///< UntypedStorage._free_weak_ref
   PyObject* sequence_number =
-      nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
+      nullptr;  ///< the number of the thread's next node; nullptr: the release lacks it
   PyTypeObject* function_node = nullptr;  ///< torch._C._FunctionBase: nodes of Functions of the program
-  PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
-  PyObject* inference_enabled = nullptr;        ///< torch.is_inference_mode_enabled
+  PyObject* grad_enabled = nullptr;       ///< torch.is_grad_enabled
+  PyObject* inference_enabled = nullptr;  ///< torch.is_inference_mode_enabled
   /// Of torch._C._const_dlpack_exchange_api: describes a torch.Tensor as long as it lives, and ends no lazy
   /// clone. Not 0: it raised. nullptr: the release lacks it.
   int (*describe)(void* tensor, DescribedTensor* described) = nullptr;

@@ -41,20 +41,22 @@ class Results {
   Results(const Row& row, const Call& call, std::uint64_t record) : row_(row), call_(call), record_(record) {}
 
   void take(PyObject* returned) {
-    for (PyObject* tensor : call_.written) after_write(tensor, record_);
-    for_each_result(*row_.op, returned,
-                    [&](PyObject* value, const ForeignValue& result) { add(value, result.alias.empty()); });
+    for (PyObject* tensor : call_.written) after_write(tensor);
+    for_each_result(*row_.op, returned, [&](PyObject* value, const ForeignValue& result) {
+      add(value, result.alias.empty(), result.written);
+    });
     for (PyObject* tensor : call_.written)
-      if (std::find(seen_.begin(), seen_.end(), tensor) == seen_.end()) add(tensor, false);
+      if (std::find(seen_.begin(), seen_.end(), tensor) == seen_.end()) add(tensor, false, true);
   }
 
   Tensors outputs;
 
  private:
-  void add(PyObject* value, bool own) {
+  void add(PyObject* value, bool own, bool written) {
     seen_.push_back(value);
+    const Made made{record_, own, !own && !written, row_.repeats == Repeats::no};
     std::string problem;
-    outputs.push_back(value ? made_tensor(value, own, &problem) : Tensor());
+    outputs.push_back(value ? made_tensor(value, made, &problem) : Tensor());
     if (!problem.empty()) note_missing_value(outputs.back().id(), problem);
   }
 

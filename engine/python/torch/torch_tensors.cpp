@@ -13,6 +13,7 @@ namespace {
 /// Up to here a copy takes less time than a lazy clone.
 constexpr std::int64_t most_copied_at_once = 16 << 10;
 constexpr std::size_t most_views = 64;  // of a storage that are told apart
+constexpr std::size_t most_writes = 64;
 /// Where storages are no objects, those that are gone are looked for after so many were added or copied.
 constexpr std::size_t fewest_looked_for = 256;
 constexpr std::uint64_t most_copied_between = 64 << 20;
@@ -25,6 +26,13 @@ struct View {
   Shape shape;
   Strides strides;
   Tensor tensor;
+  std::uint64_t maker = 0;  ///< the record that gave it its value, where the recorder has it as a leaf
+};
+
+/// What of a storage a record has made, or written into last: the bytes [low, high).
+struct Write {
+  std::int64_t low = 0, high = 0;
+  std::uint64_t record = 0;
 };
 
 struct KnownStorage {
@@ -37,7 +45,7 @@ struct KnownStorage {
   std::vector<View> views;
   std::vector<KnownVariable> variables;
   StoragePointer snapshot;
-  std::uint64_t writer = 0;  ///< the record that wrote into it last; 0: none, or it changed in another way
+  std::vector<Write> writes;       ///< the oldest first; none where it changed in another way since
   std::int64_t low = 0, high = 0;  ///< the bytes of it that the snapshot has
 };
 
@@ -272,12 +280,29 @@ Tensor view_of_snapshot(const Library& torch, PyObject* tensor, const Look& look
   }
 }
 
-Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem) {
+void note_write(KnownStorage& known, const Look& look, std::uint64_t record) {
+  std::erase_if(known.writes,
+                [&](const Write& write) { return look.low <= write.low && write.high <= look.high; });
+  if (known.writes.size() >= most_writes) known.writes.erase(known.writes.begin());
+  known.writes.push_back({look.low, look.high, record});
+}
+
+/// The record that wrote last into these bytes; 0: none is known.
+std::uint64_t newest_write(const KnownStorage& known, const Look& look) {
+  const auto found = std::find_if(known.writes.rbegin(), known.writes.rend(), [&](const Write& write) {
+    return write.low < look.high && look.low < write.high;
+  });
+  return found == known.writes.rend() ? 0 : found->record;
+}
+
+Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem,
+                std::uint64_t maker) {
   const Tensor made = view_of_snapshot(torch, tensor, look, problem);
   KnownStorage& known = tensors().storages[look.storage];
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });
   if (known.views.size() >= most_views) known.views.erase(known.views.begin());
-  known.views.push_back({tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made});
+  known.views.push_back(
+      {tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made, maker});
   return made;
 }
 
@@ -294,7 +319,7 @@ View* find_view(KnownStorage& known, PyObject* tensor, const Look& look) {
 void keep_torch_values(bool on) {
   tensors().values = on;
   for (auto& [unused, known] : tensors().storages) {
-    known.writer = 0;  // of the last recorder
+    known.writes.clear();  // of the last recorder
     for (KnownVariable& variable : known.variables) variable.id = variable.value = 0;
     forget_values(known);
   }
@@ -313,28 +338,31 @@ Tensor tensor_of(PyObject* tensor, std::string* problem, std::uint64_t* writer) 
     const bool changed = view->version != look.version || watched;
     if (!changed || is_unchanged(torch, tensor, look, known)) {
       view->version = look.version;
+      if (writer) *writer = view->maker;
       return view->tensor;
     }
     forget_values(known);
-    known.writer = 0;
+    known.writes.clear();
   } else if (!known.views.empty() && (known.exported || !known.own) &&
              !is_unchanged(torch, tensor, look, known)) {
     forget_values(known);
-    known.writer = 0;
+    known.writes.clear();
   }
-  if (writer && known.writer) *writer = known.writer;
-  return add_view(torch, tensor, look, problem);
+  const std::uint64_t maker = newest_write(known, look);
+  if (writer) *writer = maker;
+  return add_view(torch, tensor, look, problem, maker);
 }
 
-Tensor made_tensor(PyObject* tensor, bool own, std::string* problem) {
+Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem) {
   const Library& torch = *library();
   const Look look = look_at(tensor);
   if (!look.problem.empty()) {
     if (problem) *problem = look.problem;
     return without_storage(look);
   }
-  known_storage(torch, tensor, look, own);
-  return add_view(torch, tensor, look, problem);
+  KnownStorage& known = known_storage(torch, tensor, look, made.own);
+  if (!made.as_view) note_write(known, look, made.record);
+  return add_view(torch, tensor, look, problem, made.as_leaf ? made.record : 0);
 }
 
 void before_write(PyObject* tensor) {
@@ -343,14 +371,8 @@ void before_write(PyObject* tensor) {
   if (found != tensors().storages.end()) forget_values(found->second);
 }
 
-void after_write(PyObject* tensor, std::uint64_t record) {
-  const std::uintptr_t storage = storage_of(*library(), tensor);
-  const auto found = tensors().storages.find(storage);
-  if (found == tensors().storages.end()) return;
-  forget_values(found->second);
-  // What is released may have run code that comes back here.
-  if (const auto again = tensors().storages.find(storage); again != tensors().storages.end())
-    again->second.writer = record;
+void after_write(PyObject* tensor) {
+  before_write(tensor);
 }
 
 std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made) {

@@ -22,16 +22,23 @@ void keep_torch_values(bool on);
 
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
 /// in `problem`), it has no storage.
-/// `writer` is the record that wrote into its memory last, where it is seen for the first time since; else it
-/// stays as it is.
+/// `writer`: where the recorder has it as a leaf, the record that gave it its value: one that wrote into its
+/// memory through another tensor, or whose results are held as leaves. 0: none, or it is not known.
 Tensor tensor_of(PyObject* tensor, std::string* problem = nullptr, std::uint64_t* writer = nullptr);
-/// What an op has just made, or written: always a new id. `own`: in memory that the op allocated.
-Tensor made_tensor(PyObject* tensor, bool own, std::string* problem = nullptr);
+/// How an op made a tensor.
+struct Made {
+  std::uint64_t record = 0;
+  bool own = false;      ///< in memory that the op allocated
+  bool as_view = false;  ///< of memory into which it did not write
+  bool as_leaf = false;  ///< the recorder holds it as a leaf
+};
+/// What an op has just made, or written: always a new id.
+Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem = nullptr);
 /// The op is about to write into it: releases the snapshot, so that nothing is copied unless the recorder
 /// holds it.
 void before_write(PyObject* tensor);
-/// The record's op has written: values of the storage from here on are others.
-void after_write(PyObject* tensor, std::uint64_t record);
+/// It has written: values of the storage from here on are others.
+void after_write(PyObject* tensor);
 /// A leaf of autograd's that requires a gradient, or may come to be one (torch_variables.h).
 struct KnownVariable {
   std::uint64_t id = 0;     ///< the recorder's; 0: only its name is known
