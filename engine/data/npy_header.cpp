@@ -32,7 +32,8 @@ class NpyHeaderReader {
       const std::string key = quoted();
       need(':');
       const int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
-      if (which < 0 || seen[which]) refuse("has the key '" + key.substr(0, 40) + "'" + (which < 0 ? "" : " twice"));
+      if (which < 0 || seen[which])
+        refuse("has the key '" + key.substr(0, 40) + "'" + (which < 0 ? "" : " twice"));
       seen[which] = true;
       if (which == 0) header.descr = descr();
       if (which == 1) header.fortran = boolean();
@@ -65,7 +66,8 @@ class NpyHeaderReader {
   std::string quoted() {
     skip();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
-    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string_view::npos;
+    const std::size_t end =
+        quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string_view::npos;
     if (end == std::string_view::npos) refuse("lacks a text in quotes");
     std::string found(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
@@ -113,14 +115,15 @@ class NpyHeaderReader {
 
 DType dtype_of_descr(const std::string& descr, const std::string& subject) {
   static constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"b1", "bool"},   {"i1", "int8"},    {"u1", "uint8"},   {"i2", "int16"},     {"u2", "uint16"},
-      {"i4", "int32"},  {"u4", "uint32"},  {"i8", "int64"},   {"u8", "uint64"},    {"f2", "float16"},
+      {"b1", "bool"},    {"i1", "int8"},    {"u1", "uint8"},     {"i2", "int16"},      {"u2", "uint16"},
+      {"i4", "int32"},   {"u4", "uint32"},  {"i8", "int64"},     {"u8", "uint64"},     {"f2", "float16"},
       {"f4", "float32"}, {"f8", "float64"}, {"c8", "complex64"}, {"c16", "complex128"}};
   if (descr.size() >= 3 && (descr[0] == '<' || descr[0] == '|' || descr[0] == '='))
     for (const auto& [name, engine] : known)
       if (descr.substr(1) == name) return dtype_from_name(std::string(engine)).value();
   if (descr.starts_with('>'))
-    fail<UnimplementedError>(subject, "its numbers ('", descr.substr(0, 20), "') are big-endian, which is not read");
+    fail<UnimplementedError>(subject, "its numbers ('", descr.substr(0, 20),
+                             "') are big-endian, which is not read");
   fail<UnimplementedError>(subject, "tensors have no dtype '", descr.substr(0, 20), "'");
 }
 
@@ -129,14 +132,18 @@ DType dtype_of_descr(const std::string& descr, const std::string& subject) {
 Tensor tensor_of_npy(std::string_view bytes, const std::string& subject) {
   if (bytes.size() < 10 || !bytes.starts_with("\x93NUMPY"))
     fail<DataLossError>(subject, "does not begin as an array of NumPy's does (byte 0)");
-  const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at])); };
+  const auto byte = [&](std::size_t at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at]));
+  };
   const std::size_t version = byte(6), prefix = version == 1 ? 10 : 12;
-  if (version < 1 || version > 3) fail<UnimplementedError>(subject, "is of version ", version, " of the format; 1 to 3 can be read");
+  if (version < 1 || version > 3)
+    fail<UnimplementedError>(subject, "is of version ", version, " of the format; 1 to 3 can be read");
   if (bytes.size() < prefix) fail<DataLossError>(subject, "ends in its header, at byte ", bytes.size());
   std::size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > longest_npy_header)
-    fail<DataLossError>(subject, "the header would have ", length, " bytes; at most ", longest_npy_header, " are read");
+    fail<DataLossError>(subject, "the header would have ", length, " bytes; at most ", longest_npy_header,
+                        " are read");
   if (length > bytes.size() - prefix)
     fail<DataLossError>(subject, "the header of ", length, " bytes ends behind its ", bytes.size(), " bytes");
   const NpyHeader header = NpyHeaderReader(bytes.substr(prefix, length), subject).read();
@@ -147,8 +154,8 @@ Tensor tensor_of_npy(std::string_view bytes, const std::string& subject) {
     if (__builtin_mul_overflow(need, static_cast<std::uint64_t>(extent), &need)) need = UINT64_MAX;
   if (std::ranges::find(header.shape, 0) != header.shape.end()) need = 0;
   if (need != data.size())
-    fail<DataLossError>(subject, "its shape and dtype need ", need, " bytes, but it has ", data.size(), " behind byte ",
-                        prefix + length);
+    fail<DataLossError>(subject, "its shape and dtype need ", need, " bytes, but it has ", data.size(),
+                        " behind byte ", prefix + length);
   std::vector<std::int64_t> extents = header.shape;
   if (header.fortran) std::ranges::reverse(extents);
   const Tensor tensor = [&] {

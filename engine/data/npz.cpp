@@ -17,9 +17,9 @@ namespace tapedeck::data {
 
 namespace {
 
-constexpr std::uint64_t npz_part = 16 << 20;         // bytes between checks for an interrupt
-constexpr std::uint64_t most_directory = 64 << 20;   // bytes
-constexpr std::uint64_t most_of_deflate = 1032;      // bytes that one byte of deflate can become: zlib's FAQ
+constexpr std::uint64_t npz_part = 16 << 20;        // bytes between checks for an interrupt
+constexpr std::uint64_t most_directory = 64 << 20;  // bytes
+constexpr std::uint64_t most_of_deflate = 1032;     // bytes that one byte of deflate can become: zlib's FAQ
 constexpr std::size_t end_size = 22, entry_size = 46, local_size = 30, locator_size = 20, end64_size = 56;
 constexpr std::uint32_t in_zip64 = 0xffffffff;
 
@@ -54,7 +54,8 @@ void take_zip64(std::string_view extra, NpzMember& member) {
 }  // namespace
 
 NpzFile::NpzFile(const std::string& path) : path_(path) {
-  file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait for its writer
+  file_ = Descriptor(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait for its writer
   if (file_.number() < 0) fail_with_errno(errno, "cannot read " + path);
   struct stat status {};
   if (::fstat(file_.number(), &status) != 0) fail_with_errno(errno, "cannot read " + path);
@@ -91,14 +92,15 @@ void NpzFile::read_directory() {
   const std::string tail = bytes_at(tail_begin, size_ - tail_begin, "the archive's end");
   const std::size_t end = tail.rfind(std::string_view("PK\5\6", 4));
   if (end == std::string::npos || tail.size() - end < end_size)
-    fail<DataLossError>(path_, ": has no directory at its end, as every .npz archive has; it was cut short, or "
-                               "is another kind of file");
+    fail<DataLossError>(path_,
+                        ": has no directory at its end, as every .npz archive has; it was cut short, or "
+                        "is another kind of file");
   std::uint64_t count = little<std::uint16_t>(tail, end + 10), length = little<std::uint32_t>(tail, end + 12),
                 begin = little<std::uint32_t>(tail, end + 16);
   const bool large = count == 0xffff || length == in_zip64 || begin == in_zip64;
   if (large && end >= locator_size && tail.compare(end - locator_size, 4, "PK\6\7") == 0) {
-    const std::string end64 =
-        bytes_at(little<std::uint64_t>(tail, end - locator_size + 8), end64_size, "the end of a large archive");
+    const std::string end64 = bytes_at(little<std::uint64_t>(tail, end - locator_size + 8), end64_size,
+                                       "the end of a large archive");
     if (!end64.starts_with("PK\6\6")) fail<DataLossError>(path_, ": the end of a large archive is damaged");
     count = little<std::uint64_t>(end64, 32);
     length = little<std::uint64_t>(end64, 40);
@@ -124,7 +126,8 @@ void NpzFile::read_entry(const std::string& directory, std::size_t& at, std::uin
     fail<DataLossError>(path_, ": a member's name ends behind the directory, at byte ", begin + at);
   NpzMember member;
   member.name = directory.substr(at + entry_size, name);
-  const auto flags = little<std::uint16_t>(directory, at + 8), method = little<std::uint16_t>(directory, at + 10);
+  const auto flags = little<std::uint16_t>(directory, at + 8),
+             method = little<std::uint16_t>(directory, at + 10);
   member.crc = little<std::uint32_t>(directory, at + 16);
   member.packed = little<std::uint32_t>(directory, at + 20);
   member.size = little<std::uint32_t>(directory, at + 24);
@@ -134,14 +137,16 @@ void NpzFile::read_entry(const std::string& directory, std::size_t& at, std::uin
   const std::string subject = path_ + ": member \"" + member.name + "\": ";
   if (flags & 1) fail<UnimplementedError>(subject, "is encrypted");
   if (method != 0 && method != Z_DEFLATED)
-    fail<UnimplementedError>(subject, "is compressed by method ", method, "; stored (0) and deflate (8) can be read");
+    fail<UnimplementedError>(subject, "is compressed by method ", method,
+                             "; stored (0) and deflate (8) can be read");
   member.deflated = method != 0;
   if (member.offset > size_ || local_size > size_ - member.offset ||
       member.packed > size_ - member.offset - local_size)
-    fail<DataLossError>(subject, member.packed, " bytes at byte ", member.offset, " do not lie in the file, which has ",
-                        size_);
+    fail<DataLossError>(subject, member.packed, " bytes at byte ", member.offset,
+                        " do not lie in the file, which has ", size_);
   if (member.deflated ? member.size / most_of_deflate > member.packed : member.size != member.packed)
-    fail<DataLossError>(subject, member.size, " bytes cannot come from ", member.packed, ", at byte ", member.offset);
+    fail<DataLossError>(subject, member.size, " bytes cannot come from ", member.packed, ", at byte ",
+                        member.offset);
   if (!member.name.ends_with(".npy")) return;  // another file that was put in
   member.name.resize(member.name.size() - 4);
   members_.push_back(std::move(member));
@@ -158,7 +163,8 @@ void NpzFile::check_overlaps() const {
 }
 
 std::string NpzFile::unpacked(const NpzMember& member, const std::string& subject) const {
-  const std::string local = bytes_at(member.offset, local_size, "the header of member \"" + member.name + "\"");
+  const std::string local =
+      bytes_at(member.offset, local_size, "the header of member \"" + member.name + "\"");
   if (!local.starts_with("PK\3\4"))
     fail<DataLossError>(subject, "there is no header at byte ", member.offset);
   const std::uint64_t begin = member.offset + local_size + little<std::uint16_t>(local, 26) +
@@ -167,7 +173,8 @@ std::string NpzFile::unpacked(const NpzMember& member, const std::string& subjec
   if (member.deflated) {
     std::string plain(member.size, '\0');
     z_stream stream{};
-    if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail<ResourceExhaustedError>(subject, "no memory to unpack it");
+    if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+      fail<ResourceExhaustedError>(subject, "no memory to unpack it");
     std::size_t in = 0, out = 0;
     int result = Z_OK;
     while (result == Z_OK) {
@@ -188,7 +195,8 @@ std::string NpzFile::unpacked(const NpzMember& member, const std::string& subjec
     bytes = std::move(plain);
   }
   const auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  if (crc != member.crc) fail<DataLossError>(subject, "the checksum of its bytes from ", begin, " on is wrong");
+  if (crc != member.crc)
+    fail<DataLossError>(subject, "the checksum of its bytes from ", begin, " on is wrong");
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-// NumPy's .npz archives: zip files of .npy members, stored or deflated. Sources: "Format version numbering" in
-// the documentation of numpy.lib.format; PKWARE's APPNOTE.TXT, 4.3 and 4.5.3 (zip64).
+// NumPy's .npz archives: zip files of .npy members, stored or deflated. Sources: "Format version numbering"
+// in the documentation of numpy.lib.format; PKWARE's APPNOTE.TXT, 4.3 and 4.5.3 (zip64).
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace tapedeck::data {
 /// A member, as the archive's directory has it. Checked: its bytes lie inside the file and overlap with those
 /// of no other member.
 struct NpzMember {
-  std::string name;                  ///< without ".npy"
-  bool deflated = false;             ///< else stored as it is
+  std::string name;                    ///< without ".npy"
+  bool deflated = false;               ///< else stored as it is
   std::uint64_t packed = 0, size = 0;  ///< bytes in the file, and unpacked
-  std::uint64_t offset = 0;          ///< of its local header
+  std::uint64_t offset = 0;            ///< of its local header
   std::uint32_t crc = 0;
 };
 
@@ -25,8 +25,8 @@ struct NpzMember {
 /// unpickled. Memory grows with the file's bytes, not with what its headers announce.
 class NpzFile {
  public:
-  /// Throws NotFoundError, PermissionDeniedError, FailedPreconditionError; DataLossError for a file that is no
-  /// complete archive. Errors name the file, the member and the byte.
+  /// Throws NotFoundError, PermissionDeniedError, FailedPreconditionError; DataLossError for a file that is
+  /// no complete archive. Errors name the file, the member and the byte.
   explicit NpzFile(const std::string& path);
   const std::string& path() const { return path_; }
   const std::vector<NpzMember>& members() const { return members_; }

@@ -71,8 +71,8 @@ struct ComparedSide {
 /// are kept.
 struct MakeComparison {
   ComparedSide left, right;
-  /// A name map: "encoder/layer_0 = blocks.0" in lines, or a JSON object. With one the sides are compared as a
-  /// port and its original.
+  /// A name map: "encoder/layer_0 = blocks.0" in lines, or a JSON object. With one the sides are compared as
+  /// a port and its original.
   std::optional<std::string> names = {};
   static constexpr const char* type = "make_comparison";
   template <class Visit, class Self = MakeComparison>
@@ -98,8 +98,8 @@ struct Compared {
   std::uint64_t same = 0, other_attributes = 0, other_shapes = 0, only_left = 0, only_right = 0;
   ComparedSide left, right;           ///< as they were compared: the records that are kept
   std::vector<ComparisonPart> parts;  ///< of about as many rows each, at most 512
-  /// The sides are of two frameworks (or one is a file of tensors): ops are paired by layer and kind, values may
-  /// have their axes in another order, and there are layers to compare.
+  /// The sides are of two frameworks (or one is a file of tensors): ops are paired by layer and kind, values
+  /// may have their axes in another order, and there are layers to compare.
   bool port = false;
   static constexpr const char* type = "compared";
   template <class Visit, class Self = Compared>
@@ -199,8 +199,8 @@ struct ComparedOperand {
   std::optional<std::vector<std::int64_t>> element;    ///< the one that differs most
   std::optional<std::string> left_value, right_value;  ///< there
   std::optional<std::string> left_text, right_text;    ///< all of it where it is small
-  /// Of a port: "after transposing 0,2,3,1": how the left one's axes are those of the right one. `element` is one
-  /// of the left tensor so laid out.
+  /// Of a port: "after transposing 0,2,3,1": how the left one's axes are those of the right one. `element` is
+  /// one of the left tensor so laid out.
   std::optional<std::string> layout = {};
   template <class Visit, class Self = ComparedOperand>
   static constexpr auto fields(Visit&& visit) {
@@ -292,8 +292,8 @@ constexpr auto names(LayerRole) {
 
 struct ComparedLayerPart {
   LayerRole role = LayerRole::output;
-  ComparedOperand tensors;            ///< `role` there is its name: "kernel | weight"
-  std::optional<std::uint64_t> row;   ///< of an output
+  ComparedOperand tensors;           ///< `role` there is its name: "kernel | weight"
+  std::optional<std::uint64_t> row;  ///< of an output
   template <class Visit, class Self = ComparedLayerPart>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("role", &Self::role), field("tensors", &Self::tensors), field("row", &Self::row));
@@ -301,8 +301,9 @@ struct ComparedLayerPart {
 };
 
 struct ComparedLayer {
-  std::optional<std::string> left, right;  ///< names; absent: only the other side has it; empty: outside of layers
-  std::vector<ComparedLayerPart> parts;    ///< none where only one side has the layer
+  std::optional<std::string> left,
+      right;  ///< names; absent: only the other side has it; empty: outside of layers
+  std::vector<ComparedLayerPart> parts;  ///< none where only one side has the layer
   template <class Visit, class Self = ComparedLayer>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("left", &Self::left), field("right", &Self::right), field("parts", &Self::parts));

@@ -35,7 +35,7 @@ constexpr const char* usage =
 struct Arguments {
   std::string file, endpoint, key_file;
   std::string other, names;  ///< compares the layers of both
-  bool check = false;  ///< reads the whole file, and reports damage
+  bool check = false;        ///< reads the whole file, and reports damage
 };
 
 std::optional<Arguments> read_arguments(int count, char** texts) {
@@ -68,8 +68,8 @@ std::string read_text(const char* what, const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(stream)), {});
   if (!stream.is_open() || stream.bad())
-    throw std::runtime_error("The " + std::string(what) + " " + path + " cannot be read: " + std::strerror(errno) +
-                             ".");
+    throw std::runtime_error("The " + std::string(what) + " " + path +
+                             " cannot be read: " + std::strerror(errno) + ".");
   return text;
 }
 
@@ -82,7 +82,8 @@ class OpenedFile {
       const char* folder = std::getenv("TMPDIR");
       temporary_ = std::string(folder && *folder ? folder : "/tmp") + "/tapedeck-tensors-XXXXXX";
       const int descriptor = ::mkstemp(temporary_.data());
-      if (descriptor < 0) throw std::runtime_error("No file can be made as " + temporary_ + ": " + std::strerror(errno) + ".");
+      if (descriptor < 0)
+        throw std::runtime_error("No file can be made as " + temporary_ + ": " + std::strerror(errno) + ".");
       ::close(descriptor);
       tapedeck::protocol::SaveTrace request;
       request.path = temporary_;

@@ -26,7 +26,8 @@ inline std::uint32_t crc32_of(std::string_view bytes) {
 
 inline std::string npy(const std::string& descr, const std::string& shape, const std::string& data,
                        const std::string& fortran = "False") {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   return std::string("\x93NUMPY\x01\x00", 8) + little(header.size(), 2) + header + data;
@@ -54,11 +55,11 @@ inline std::string archive(const std::vector<Member>& members) {
   std::string file, directory;
   for (const Member& member : members) {
     const std::string packed = member.deflated ? deflated(member.bytes) : member.bytes;
-    const std::string common = little(20, 2) + little(0, 2) + little(member.deflated ? 8 : 0, 2) + little(0, 4) +
-                               little(crc32_of(member.bytes), 4) + little(packed.size(), 4) +
+    const std::string common = little(20, 2) + little(0, 2) + little(member.deflated ? 8 : 0, 2) +
+                               little(0, 4) + little(crc32_of(member.bytes), 4) + little(packed.size(), 4) +
                                little(member.bytes.size(), 4) + little(member.name.size(), 2) + little(0, 2);
-    directory += "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) + little(0, 4) +
-                 little(file.size(), 4) + member.name;
+    directory += "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) +
+                 little(0, 4) + little(file.size(), 4) + member.name;
     file += "PK\3\4" + common + member.name + packed;
   }
   const std::size_t begin = file.size();

@@ -62,9 +62,10 @@ class TestNpz : public QObject {
     QCOMPARE(one(npy("|O", "(2,)", "12345678")), std::string("member \"w\": tensors have no dtype '|O'"));
     QCOMPARE(one(npy("<f4", "(9000000000000000000, 9)", floats_of({1, 2}))).substr(0, 42),
              std::string("member \"w\": its shape and dtype need 18446744073709551615 b").substr(0, 42));
-    QVERIFY(one(npy("<f4", "(3,)", floats_of({1, 2}))).starts_with(
-        "member \"w\": its shape and dtype need 12 bytes, but it has 8 behind byte "));
-    QVERIFY(one(npy("<f4", "(-3,)", "")).starts_with("member \"w\": its header has an extent that is no number"));
+    QVERIFY(one(npy("<f4", "(3,)", floats_of({1, 2})))
+                .starts_with("member \"w\": its shape and dtype need 12 bytes, but it has 8 behind byte "));
+    QVERIFY(
+        one(npy("<f4", "(-3,)", "")).starts_with("member \"w\": its header has an extent that is no number"));
     std::string huge = array;
     huge.replace(6, 6, std::string("\x02\x00\xff\xff\xff\x7f", 6));
     QVERIFY(one(huge).starts_with("member \"w\": the header would have 2147483647 bytes; at most 10000"));
@@ -78,7 +79,8 @@ class TestNpz : public QObject {
     QVERIFY(refusal(good.substr(0, 10)).starts_with("has only 10 bytes; an .npz archive ends with 22"));
     std::string flipped = good;
     flipped[good.find("NUMPY") + 130] ^= 1;
-    QVERIFY2(refusal(flipped).find("member \"a\": the checksum of its bytes from 35 on is wrong") != std::string::npos,
+    QVERIFY2(refusal(flipped).find("member \"a\": the checksum of its bytes from 35 on is wrong") !=
+                 std::string::npos,
              refusal(flipped).c_str());
     // Both members at the place of the first: what is small in the file would be large in memory.
     std::string overlapping = good;
@@ -87,7 +89,8 @@ class TestNpz : public QObject {
     QVERIFY2(refusal(overlapping).find("overlaps with") != std::string::npos, refusal(overlapping).c_str());
     std::string bomb = good;
     bomb.replace(second + 24, 4, little(0x7fffffff, 4));
-    QVERIFY2(refusal(bomb).starts_with("member \"b.npy\": 2147483647 bytes cannot come from "), refusal(bomb).c_str());
+    QVERIFY2(refusal(bomb).starts_with("member \"b.npy\": 2147483647 bytes cannot come from "),
+             refusal(bomb).c_str());
     std::string outside = good;
     outside.replace(second + 42, 4, little(0x7fffff, 4));
     QVERIFY2(refusal(outside).find("do not lie in the file") != std::string::npos, refusal(outside).c_str());
@@ -104,7 +107,8 @@ class TestNpz : public QObject {
       refused += !text.empty();
     }
     QVERIFY(refused > 150);
-    for (std::size_t length = 0; length < good.size(); length += 5) QVERIFY(!refusal(good.substr(0, length)).empty());
+    for (std::size_t length = 0; length < good.size(); length += 5)
+      QVERIFY(!refusal(good.substr(0, length)).empty());
   }
 };
 

@@ -1,6 +1,7 @@
 // NumPy's .npz archives: opened, and all their arrays read.
-#include "engine/data/data_error.h"
 #include "engine/data/npz.h"
+
+#include "engine/data/data_error.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace tapedeck;

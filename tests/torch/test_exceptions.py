@@ -1,4 +1,4 @@
-"""PyTorch's exceptions and those of programs pass through a recorder unchanged: their type, their message, and each line of the traceback."""
+"""Exceptions of PyTorch and of programs pass through a recorder unchanged: type, message, and each line of the traceback."""
 import json
 import subprocess
 import textwrap

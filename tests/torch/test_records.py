@@ -22,6 +22,20 @@ class Records(RecordedPrograms):
         done = subprocess.run([TORCH, "-c", IMPORT], capture_output=True, text=True, timeout=120, check=False, env=environment())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_results_of_a_kind_that_was_recorded_without_values_are_not_all_held_later(self):
+        self.check("""
+            large = torch.ones(300_000)
+            debug.stop()
+            debug.attach(keep_values=False, files_are_cells=True)
+            large.cosh()
+            debug.stop()
+            debug.attach(files_are_cells=True)
+            for _ in range(40):
+                large.cosh()
+            held = debug.status()["held_bytes"]
+            assert held < 20 * large.nbytes, held
+        """)
+
     def test_each_write_makes_a_tensor_and_leaves_earlier_values(self):
         self.check("""
             x = torch.tensor([1.0, 2.0])

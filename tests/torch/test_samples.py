@@ -148,17 +148,18 @@ class WrongAxisCompared(unittest.TestCase):
 
     def test_the_softmax_of_the_attention_is_named_and_the_fix_agrees(self):
         cells = sources("wrong_axis")
-        without_original = cells["port"].replace("difference(Block())", "0.0") + (
-            "\nBlock()(torch.tensor(x), {name: torch.tensor(weight) for name, weight in weights.items()})")
+        without_original = cells["port"].split("def difference")[0] + (
+            "\nfound = Block()(torch.tensor(x), {name: torch.tensor(weight) for name, weight in weights.items()})")
         original = self.trace("original", cells["weights"], cells["original"])
-        wrong = compared(original, self.trace("wrong", cells["weights"], without_original))
-        self.assertEqual(wrong.returncode, 1, wrong.stderr)
+        weights = cells["weights"].replace("import tapedeck as tf\n", "")
+        wrong = compared(original, self.trace("wrong", weights, without_original))
+        self.assertEqual(wrong.returncode, 1, wrong.stdout + wrong.stderr)
         sentence = wrong.stdout.splitlines()[-1]
         self.assertTrue(sentence.startswith("The first layer whose output differs is attention: "), sentence)
-        line = [number for number, text in enumerate((cells["weights"] + "\n" + without_original).splitlines(), 1) if "softmax" in text][0]
+        line = [number for number, text in enumerate((weights + "\n" + without_original).splitlines(), 1) if "softmax" in text][0]
         self.assertRegex(sentence, rf"In it the first op that differs is op \d+, softmax, original\.py line \d+ \| op \d+, aten\._softmax, "
                                    rf"wrong\.py line {line}: its inputs agree, its result does not")
-        right = compared(original, self.trace("right", cells["weights"], without_original.replace("dim=-2", "dim=-1")))
+        right = compared(original, self.trace("right", weights, without_original.replace("dim=-2", "dim=-1")))
         self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
         self.assertIn("attention | attention: output: agrees\n", right.stdout)
         self.assertIn("mlp | mlp: output: agrees\n", right.stdout)

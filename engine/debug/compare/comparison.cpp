@@ -107,8 +107,8 @@ void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
     return [&side, &port, right](const RecordGlance& record) {
       const std::size_t layer = side.layer_of(record.head.scope);
       // Of a layer that the other side has, the right side's number; of another one nothing is alike.
-      const std::size_t shared = right ? (port.pairs.left_of[layer] == no_layer ? no_layer : layer)
-                                       : port.pairs.right_of[layer];
+      const std::size_t shared =
+          right ? (port.pairs.left_of[layer] == no_layer ? no_layer : layer) : port.pairs.right_of[layer];
       std::uint64_t place = shared != no_layer ? hashed(1, shared) : hashed(right ? 2 : 3, layer);
       place = hashed(place, static_cast<std::uint64_t>(record.head.kind) * 2 + record.head.backward);
       const std::string kind =

@@ -136,8 +136,8 @@ protocol::Compared Comparisons::make(const protocol::MakeComparison& request, co
                                      const Jobs::Report& report) {
   const NameMap names = request.names ? parse_name_map(*request.names) : NameMap();
   const auto made =
-      std::make_shared<const Comparison>(side_of(request.left, "left"), side_of(request.right, "right"), &cancel,
-                                         report, request.names ? &names : nullptr);
+      std::make_shared<const Comparison>(side_of(request.left, "left"), side_of(request.right, "right"),
+                                         &cancel, report, request.names ? &names : nullptr);
   protocol::Compared answer;
   answer.sentence = made->sentence();
   answer.rows = made->rows().size();
@@ -221,8 +221,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     if (all[i].right) row.right = describe(*comparison->right().recorder, all[i].right, true);
     row.note = note_of_row(*comparison, row);
     if (row.results == protocol::Agreement::unknown && recorded && !comparison->port() &&
-        comparison->exact() && row.left &&
-        row.right && written_otherwise(*row.left, *row.right))
+        comparison->exact() && row.left && row.right && written_otherwise(*row.left, *row.right))
       row.results = protocol::Agreement::differ;
   }
   return answer;
@@ -257,7 +256,8 @@ protocol::FirstDifference Comparisons::first_difference(const protocol::FindFirs
     throw BadRequest("find_first_difference: a tolerance is a number that is not negative");
   const auto comparison = find(request.comparison);
   if (comparison->port())
-    return first_port_difference(*comparison, values_of(*comparison, original, cancel), request, &cancel, report);
+    return first_port_difference(*comparison, values_of(*comparison, original, cancel), request, &cancel,
+                                 report);
   return debug::first_difference(*comparison, values_of(*comparison, original, cancel), request, &cancel,
                                  report);
 }

@@ -130,7 +130,8 @@ class LayerPairing {
       return whole.size() > end.size() && whole.ends_with(end) && whole[whole.size() - end.size() - 1] == '/';
     };
     for (std::size_t l = 1; l < left_.layers.size(); ++l) {
-      if (!free_left(l) || left_.layers.size() * right_.layers.size() > most_in_order * most_in_order) continue;
+      if (!free_left(l) || left_.layers.size() * right_.layers.size() > most_in_order * most_in_order)
+        continue;
       std::size_t only = no_layer, count = 0;
       for (std::size_t r = 1; r < right_.layers.size(); ++r) {
         const std::string &a = left_.layers[l].name, &b = right_.layers[r].name;
@@ -150,7 +151,8 @@ class LayerPairing {
       if (free_left(l)) lefts.push_back(l);
     for (std::size_t r = 1; r < right_.layers.size(); ++r)
       if (free_right(r)) rights.push_back(r);
-    if (lefts.empty() || rights.empty() || lefts.size() > most_in_order || rights.size() > most_in_order) return;
+    if (lefts.empty() || rights.empty() || lefts.size() > most_in_order || rights.size() > most_in_order)
+      return;
     const bool outputs = !left_.tensors && !right_.tensors;
     std::vector<Signature> l_signs, r_signs;
     for (const std::size_t l : lefts) l_signs.push_back(signature(left_, left_.layers[l], outputs));
@@ -159,13 +161,11 @@ class LayerPairing {
     std::vector<std::uint16_t> longest((lefts.size() + 1) * wide, 0);
     for (std::size_t i = lefts.size(); i-- > 0;)
       for (std::size_t k = rights.size(); k-- > 0;)
-        longest[i * wide + k] =
-            alike(l_signs[i], r_signs[k])
-                ? static_cast<std::uint16_t>(longest[(i + 1) * wide + k + 1] + 1)
-                : std::max(longest[(i + 1) * wide + k], longest[i * wide + k + 1]);
+        longest[i * wide + k] = alike(l_signs[i], r_signs[k])
+                                    ? static_cast<std::uint16_t>(longest[(i + 1) * wide + k + 1] + 1)
+                                    : std::max(longest[(i + 1) * wide + k], longest[i * wide + k + 1]);
     for (std::size_t i = 0, k = 0; i < lefts.size() && k < rights.size();) {
-      if (alike(l_signs[i], r_signs[k]) &&
-          longest[i * wide + k] == longest[(i + 1) * wide + k + 1] + 1)
+      if (alike(l_signs[i], r_signs[k]) && longest[i * wide + k] == longest[(i + 1) * wide + k + 1] + 1)
         pair(lefts[i++], rights[k++]);
       else if (longest[(i + 1) * wide + k] >= longest[i * wide + k + 1])
         ++i;

@@ -117,14 +117,16 @@ class LayerReader {
 
   LayerValue* value_of(std::uint64_t tensor) {
     const auto known = values_.find(tensor);
-    return known == values_.end() ? nullptr : &found_.layers[known->second.first].values[known->second.second];
+    return known == values_.end() ? nullptr
+                                  : &found_.layers[known->second.first].values[known->second.second];
   }
 
   void take_backward(const RecordGlance& record) {
     const RecordHead& head = record.head;
     if (phase_ != Phase::backward || record.state != RecordState::done) return;
     if (head.kind == EventKind::vjp) {
-      if (!record.inputs.empty() && record.inputs[0]) found_.cotangents.try_emplace(head.forward, record.inputs[0]);
+      if (!record.inputs.empty() && record.inputs[0])
+        found_.cotangents.try_emplace(head.forward, record.inputs[0]);
       if (head.op && !is_foreign(*head.op) && head.forward)
         steps_.push_back({head.forward, {}, {record.outputs.begin(), record.outputs.end()}});
     } else if (head.kind == EventKind::op && head.op && is_stop_of_playback(*head.op)) {
@@ -172,7 +174,8 @@ class LayerReader {
       const std::size_t end = named[0]->name.find('/');
       if (end == std::string::npos) return;
       const std::string shared = named[0]->name.substr(0, end + 1);
-      if (!std::ranges::all_of(named, [&](const Layer* one) { return one->name.starts_with(shared); })) return;
+      if (!std::ranges::all_of(named, [&](const Layer* one) { return one->name.starts_with(shared); }))
+        return;
       for (Layer* one : named) one->name.erase(0, end + 1);
     }
   }
@@ -202,8 +205,9 @@ SideLayers layers_of(const Side& side, const CancelFlag* cancel) {
     next = std::max<std::uint64_t>(next, trace.oldest_kept());
     if (next > side.last) break;
     const std::uint64_t last = std::min<std::uint64_t>(next + layers_glanced_at_once - 1, side.last);
-    const std::uint32_t after = trace.glance(static_cast<std::uint32_t>(next), static_cast<std::uint32_t>(last),
-                                             [&](const RecordGlance& record) { reader.take(record); });
+    const std::uint32_t after =
+        trace.glance(static_cast<std::uint32_t>(next), static_cast<std::uint32_t>(last),
+                     [&](const RecordGlance& record) { reader.take(record); });
     if (after <= next) break;  // its thread writes it just now
     next = after;
   }

@@ -1,6 +1,6 @@
 // The layers of a side, for a comparison of a port with its original: scopes of modules and Keras layers, the
-// values that come into them from outside, and the gradients there; and which layer of one side is which of the
-// other.
+// values that come into them from outside, and the gradients there; and which layer of one side is which of
+// the other.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ struct SideLayers {
   std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
   std::uint64_t foreign_ops = 0, own_ops = 0;
   std::uint32_t pass_end = UINT32_MAX;  ///< the first record behind the first forward pass
-  bool tensors = false;                 ///< a file of named tensors: each is a value of the layer that its name has
+  bool tensors = false;  ///< a file of named tensors: each is a value of the layer that its name has
 
   bool foreign() const { return foreign_ops > own_ops; }
   std::size_t layer_of(std::uint32_t scope) const;  ///< 0 for a scope that is not known
@@ -52,14 +52,14 @@ constexpr std::size_t no_layer = SIZE_MAX;
 /// Which layers are the same.
 struct LayerPairs {
   std::vector<std::size_t> right_of, left_of;  ///< by the layer of the other side; no_layer: only there
-  NameMap names;  ///< the map, written from left to right
+  NameMap names;                               ///< the map, written from left to right
 };
 
 /// Whether a value of that layer has that whole name, with or without what all layers have before theirs.
 bool has_whole_name(const Layer& layer, const LayerValue& value, const std::string& name);
 
-/// By the map, by their names, by the ends of their names, then in order by what weights and results they have.
-/// Throws BadRequest for a name in the map that neither side has.
+/// By the map, by their names, by the ends of their names, then in order by what weights and results they
+/// have. Throws BadRequest for a name in the map that neither side has.
 LayerPairs pair_layers(const SideLayers& left, const SideLayers& right, const NameMap& map);
 
 /// The op's name across frameworks, as far as results can be the same: "aten._softmax" is "softmax", and what

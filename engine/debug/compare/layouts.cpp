@@ -31,8 +31,8 @@ Tensor as_shape(const Tensor& tensor, const Shape& shape) {
                       plain.offset());
 }
 
-/// The orders of the left tensor's axes that give the right one's shape: the one that it has first, then those
-/// that move whole groups (NCHW and NHWC, a matrix's transpose), then the others.
+/// The orders of the left tensor's axes that give the right one's shape: the one that it has first, then
+/// those that move whole groups (NCHW and NHWC, a matrix's transpose), then the others.
 std::vector<std::vector<int>> fitting_orders(const Shape& left, const Shape& right) {
   std::vector<std::vector<int>> orders;
   if (left.rank() != right.rank()) return orders;
@@ -119,12 +119,14 @@ std::vector<std::int64_t> unordered_extents(const Shape& shape) {
 LaidOutDifference compare_layouts(const Tensor& left, const Tensor& right, const Tolerance& tolerance,
                                   const CancelFlag* cancel) {
   const auto under = [&](const Tensor& laid, LayoutMatch layout) {
-    return LaidOutDifference{compare_values(laid, right, tolerance, cancel), std::move(layout), laid.shape(), laid};
+    return LaidOutDifference{compare_values(laid, right, tolerance, cancel), std::move(layout), laid.shape(),
+                             laid};
   };
   if (left.shape() == right.shape()) {
     LaidOutDifference found = under(left, {});
     if (!found.values.differs() || left.dtype() == DType::string || left.rank() < 2) return found;
-  } else if (left.dtype() == DType::string || right.dtype() == DType::string || left.count() != right.count()) {
+  } else if (left.dtype() == DType::string || right.dtype() == DType::string ||
+             left.count() != right.count()) {
     return under(left, {});
   }
   const Tensor l = left.on_host(), r = right.on_host();

@@ -27,8 +27,9 @@ struct LaidOutDifference {
 /// Extents in falling order, without ones: the same for tensors that can be permutations of each other.
 std::vector<std::int64_t> unordered_extents(const Shape& shape);
 
-/// As compare_values, under the order of axes under which they agree; else under the one under which they come
-/// closest, the order that they have first. Of more than `most_orders` orders that fit the first are tried.
+/// As compare_values, under the order of axes under which they agree; else under the one under which they
+/// come closest, the order that they have first. Of more than `most_orders` orders that fit the first are
+/// tried.
 LaidOutDifference compare_layouts(const Tensor& left, const Tensor& right, const Tolerance& tolerance,
                                   const CancelFlag* cancel = nullptr);
 

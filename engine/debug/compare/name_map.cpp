@@ -27,10 +27,12 @@ std::string in_quotes(std::string_view text) {
 void add_pair(NameMap& map, std::string_view left, std::string_view right, std::size_t line) {
   NamePair pair{normal_name(left), normal_name(right), line};
   if (pair.left.empty() || pair.right.empty())
-    refuse_line(line, "a name is missing " + std::string(pair.left.empty() ? "before" : "behind") + " the \"=\"");
+    refuse_line(line,
+                "a name is missing " + std::string(pair.left.empty() ? "before" : "behind") + " the \"=\"");
   for (const NamePair& other : map)
     if (other.left == pair.left)
-      refuse_line(line, in_quotes(pair.left) + " has a counterpart already, in line " + std::to_string(other.line));
+      refuse_line(line,
+                  in_quotes(pair.left) + " has a counterpart already, in line " + std::to_string(other.line));
   map.push_back(std::move(pair));
 }
 

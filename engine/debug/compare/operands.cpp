@@ -156,7 +156,8 @@ void fill_operand(const Comparison& comparison, const ComparedValues& values, st
   note_difference(found.left, r, found.values, operand);
 }
 
-std::vector<std::pair<std::size_t, std::size_t>> paired_inputs(const Comparison& comparison, const TensorIds& left,
+std::vector<std::pair<std::size_t, std::size_t>> paired_inputs(const Comparison& comparison,
+                                                               const TensorIds& left,
                                                                const TensorIds& right) {
   const auto extents = [](const Side& side, std::uint64_t id) {
     const std::uint32_t spec = id ? side.recorder->trace().tensors().get(id).spec() : 0;

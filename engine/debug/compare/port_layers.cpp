@@ -35,8 +35,8 @@ bool names_gradient(const std::string& name) {
 
 class PortLayers {
  public:
-  PortLayers(const Comparison& comparison, const ComparedValues& values, const protocol::CompareLayers& request,
-             const CancelFlag* cancel, const Jobs::Report& report)
+  PortLayers(const Comparison& comparison, const ComparedValues& values,
+             const protocol::CompareLayers& request, const CancelFlag* cancel, const Jobs::Report& report)
       : comparison_(comparison),
         port_(*comparison.port()),
         values_(values),
@@ -69,7 +69,8 @@ class PortLayers {
     return (right ? comparison_.right() : comparison_.left()).recorder->trace();
   }
 
-  /// Of each layer of both sides the last pair of ops of the first pass that made something of the same extents.
+  /// Of each layer of both sides the last pair of ops of the first pass that made something of the same
+  /// extents.
   void find_outputs() {
     const auto& rows = comparison_.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -123,8 +124,9 @@ class PortLayers {
 
   void add_output(std::size_t number, ComparedLayer& layer) {
     const Row& at = row(number);
-    ComparedLayerPart& part = add_part(layer, LayerRole::output, "output", first_output(trace(false), at.left),
-                                       first_output(trace(true), at.right));
+    ComparedLayerPart& part =
+        add_part(layer, LayerRole::output, "output", first_output(trace(false), at.left),
+                 first_output(trace(true), at.right));
     part.row = number;
     comparison_.note(number, part.tensors.values);
     const auto l = port_.left.cotangents.find(at.left), r = port_.right.cotangents.find(at.right);
@@ -133,7 +135,8 @@ class PortLayers {
   }
 
   /// The file's tensor that has a recorded layer's result: under the layer's own name or the one that the map
-  /// gives it, or as "output" in it. Its extents are the result's, else it is another value. 0: there is none.
+  /// gives it, or as "output" in it. Its extents are the result's, else it is another value. 0: there is
+  /// none.
   std::uint64_t stored_output(const SideLayers& file, bool file_right, const Layer& recorded,
                               const Layer* counterpart) const {
     const auto fits = [&](const LayerValue& value) {
@@ -185,10 +188,10 @@ class PortLayers {
   /// By an entry of the map that names both values.
   bool mapped(const LayerValue& left, const LayerValue& right) const {
     return std::ranges::any_of(port_.pairs.names, [&](const NamePair& pair) {
-      return has_whole_name(*left_layer_, left, pair.left) && has_whole_name(*right_layer_, right, pair.right);
+      return has_whole_name(*left_layer_, left, pair.left) &&
+             has_whole_name(*right_layer_, right, pair.right);
     });
   }
-
 
   bool matches(const LayerValue& left, const LayerValue& right, Match match) const {
     if (match == Match::name) return !left.name.empty() && left.name == right.name;
@@ -197,13 +200,15 @@ class PortLayers {
     return match == Match::extents || (left.weight && right.weight);
   }
 
-  /// A right value of a left one. Which are weights is not known of every program: of several that only have the
-  /// same extents it is the one that agrees.
-  std::size_t counterpart(const LayerValue& value, const Layer& r, const std::vector<bool>& taken, Match match) {
+  /// A right value of a left one. Which are weights is not known of every program: of several that only have
+  /// the same extents it is the one that agrees.
+  std::size_t counterpart(const LayerValue& value, const Layer& r, const std::vector<bool>& taken,
+                          Match match) {
     const bool files = port_.left.tensors && port_.right.tensors;
     std::vector<std::size_t> fitting;
     for (std::size_t i = 0; i < r.values.size(); ++i)
-      if (!taken[i] && (files || (!passes(value) && !passes(r.values[i]))) && matches(value, r.values[i], match))
+      if (!taken[i] && (files || (!passes(value) && !passes(r.values[i]))) &&
+          matches(value, r.values[i], match))
         fitting.push_back(i);
     if (fitting.empty()) return no_layer;
     if (match == Match::extents && fitting.size() > 1)
@@ -240,7 +245,9 @@ class PortLayers {
   }
 
   /// A file's outputs and gradients are no weights.
-  bool passes(const LayerValue& value) const { return names_output(value.name) || names_gradient(value.name); }
+  bool passes(const LayerValue& value) const {
+    return names_output(value.name) || names_gradient(value.name);
+  }
 
   static std::string value_name(const LayerValue& value) {
     return value.name.empty() ? (value.weight ? "weight" : "input") : value.name;
@@ -276,7 +283,8 @@ class PortLayers {
       const bool backwards = wanted == LayerRole::output_gradient || wanted == LayerRole::value_gradient;
       for (std::size_t i = 0; i < answer_.layers.size(); ++i) {
         if (!part_that_differs(answer_.layers[i], wanted)) continue;
-        if (first == no_layer || (order(answer_.layers[i], i) < order(answer_.layers[first], first)) != backwards)
+        if (first == no_layer ||
+            (order(answer_.layers[i], i) < order(answer_.layers[first], first)) != backwards)
           first = i;
       }
       role = wanted;
@@ -310,8 +318,9 @@ class PortLayers {
   static std::string far(const protocol::ComparedOperand& tensors) {
     if (tensors.count == 0) return tensors.problem.value_or("it differs");
     std::string text = "it differs in " + std::to_string(tensors.differing) + " of " +
-                       counted(tensors.count, "element") + ", by up to " + short_number(tensors.max_absolute) +
-                       " (relative " + short_number(tensors.max_relative) + ")";
+                       counted(tensors.count, "element") + ", by up to " +
+                       short_number(tensors.max_absolute) + " (relative " +
+                       short_number(tensors.max_relative) + ")";
     if (tensors.layout) text += ", " + *tensors.layout;
     return text;
   }
@@ -319,13 +328,14 @@ class PortLayers {
   std::string output_sentence(std::size_t first) {
     const ComparedLayer& layer = answer_.layers[first];
     const ComparedLayerPart& part = *part_that_differs(layer, LayerRole::output);
-    std::string text = "The first layer whose output differs is " + names(layer) + ": " + far(part.tensors) + ".";
+    std::string text =
+        "The first layer whose output differs is " + names(layer) + ": " + far(part.tensors) + ".";
     if (part.row) text += " " + op_sentence(first, *part.row);
     return text;
   }
 
-  /// The first pair in the layer, or outside of layers just before it, whose results differ and inputs agree; or
-  /// the first whose results differ.
+  /// The first pair in the layer, or outside of layers just before it, whose results differ and inputs agree;
+  /// or the first whose results differ.
   std::string op_sentence(std::size_t first, std::size_t output) {
     std::vector<std::size_t> rows = forward_[numbers_[first]];
     if (numbers_[first] != 0) {
@@ -345,8 +355,8 @@ class PortLayers {
       if (!differing) differing = number;
       if (inputs(number) != Agreement::agree) continue;
       answer_.row = number;
-      return "In it the first op that differs is " + ops(row(number)) + ": its inputs agree, its result does not (" +
-             far(result) + ").";
+      return "In it the first op that differs is " + ops(row(number)) +
+             ": its inputs agree, its result does not (" + far(result) + ").";
     }
     answer_.row = differing.value_or(output);
     return "In it the first pair of ops that differs is " + ops(row(*answer_.row)) +
@@ -380,9 +390,11 @@ class PortLayers {
     const ComparedLayer& layer = answer_.layers[first];
     const ComparedLayerPart& part = *part_that_differs(layer, role);
     const bool gradient = role != LayerRole::value;
-    std::string text = gradient ? "All compared outputs and weights agree. The first gradient that differs, backwards, "
-                                  "is the " + part.tensors.role + " of "
-                                : compared_outputs() + "The first value that differs is " + part.tensors.role + " of ";
+    std::string text =
+        gradient ? "All compared outputs and weights agree. The first gradient that differs, backwards, "
+                   "is the " +
+                       part.tensors.role + " of "
+                 : compared_outputs() + "The first value that differs is " + part.tensors.role + " of ";
     text += names(layer) + ": " + far(part.tensors) + ".";
     for (const ComparedLayerPart& other : layer.parts)
       if (other.row) {
@@ -394,7 +406,8 @@ class PortLayers {
 
   std::string compared_outputs() const {
     const bool any = std::ranges::any_of(answer_.layers, [](const ComparedLayer& layer) {
-      return std::ranges::any_of(layer.parts, [](const ComparedLayerPart& part) { return part.role == LayerRole::output; });
+      return std::ranges::any_of(
+          layer.parts, [](const ComparedLayerPart& part) { return part.role == LayerRole::output; });
     });
     return any ? "All compared outputs agree. " : "";
   }
@@ -408,7 +421,8 @@ class PortLayers {
       parts += agreeing;
     }
     if (parts == 0)
-      return "Nothing could be compared: no layer of one side has values that one of the other side has, too. A name "
+      return "Nothing could be compared: no layer of one side has values that one of the other side has, "
+             "too. A name "
              "map says which layers are the same.";
     return "No compared value differs: " + counted(parts, "value") + " of " + counted(layers, "layer") +
            " agree (outputs, weights and gradients of the first pass).";
@@ -426,10 +440,11 @@ class PortLayers {
       answer_.sentence += " " + counted(transposed, "value") + (transposed == 1 ? " agrees" : " agree") +
                           " with the axes in another order.";
     if (lefts || rights)
-      answer_.sentence += " " + counted(lefts, "layer") + (lefts == 1 ? " is" : " are") + " on the left only, " +
-                          std::to_string(rights) + " on the right only.";
+      answer_.sentence += " " + counted(lefts, "layer") + (lefts == 1 ? " is" : " are") +
+                          " on the left only, " + std::to_string(rights) + " on the right only.";
     if (gone_) {
-      answer_.sentence += " " + counted(gone_, "value") + (gone_ == 1 ? " is" : " are") + " gone and could not be compared.";
+      answer_.sentence +=
+          " " + counted(gone_, "value") + (gone_ == 1 ? " is" : " are") + " gone and could not be compared.";
       answer_.complete = false;
     }
   }
@@ -443,9 +458,9 @@ class PortLayers {
   const Jobs::Report& report_;
   const DifferenceText text_;
   protocol::ComparedLayers answer_;
-  std::vector<std::size_t> numbers_;             ///< of the answer's layers: the left side's
-  std::map<std::size_t, std::size_t> outputs_;   ///< rows, by the left side's layer
-  std::map<std::size_t, std::vector<std::size_t>> forward_;  ///< rows of the first pass, by layer
+  std::vector<std::size_t> numbers_;                            ///< of the answer's layers: the left side's
+  std::map<std::size_t, std::size_t> outputs_;                  ///< rows, by the left side's layer
+  std::map<std::size_t, std::vector<std::size_t>> forward_;     ///< rows of the first pass, by layer
   const Layer *left_layer_ = nullptr, *right_layer_ = nullptr;  ///< whose values are paired just now
   std::uint64_t gone_ = 0;
 };
@@ -462,7 +477,8 @@ protocol::FirstDifference first_port_difference(const Comparison& comparison, co
                                                 const protocol::FindFirstDifference& request,
                                                 const CancelFlag* cancel, const Jobs::Report& report) {
   const protocol::ComparedLayers layers = compare_layers(
-      comparison, values, {request.comparison, request.relative, request.absolute, request.labels}, cancel, report);
+      comparison, values, {request.comparison, request.relative, request.absolute, request.labels}, cancel,
+      report);
   protocol::FirstDifference answer;
   answer.comparison = request.comparison;
   answer.sentence = layers.sentence;

@@ -5,9 +5,9 @@
 
 namespace tapedeck::debug {
 
-/// Each layer's output, what comes into it from outside, and the gradients of both, in the first pass. The first
-/// layer, in the order of the left side's outputs, whose output differs is named with both lines, and in it the
-/// first pair of ops whose results differ; else the first gradient, backwards. Throws Cancelled.
+/// Each layer's output, what comes into it from outside, and the gradients of both, in the first pass. The
+/// first layer, in the order of the left side's outputs, whose output differs is named with both lines, and
+/// in it the first pair of ops whose results differ; else the first gradient, backwards. Throws Cancelled.
 protocol::ComparedLayers compare_layers(const Comparison& comparison, const ComparedValues& values,
                                         const protocol::CompareLayers& request, const CancelFlag* cancel,
                                         const Jobs::Report& report);

@@ -27,7 +27,8 @@ class SideReader {
       ++calls_;
       return;
     }
-    if (record.head.kind == EventKind::op && record.head.op) ++(is_foreign(*record.head.op) ? foreign_ : own_);
+    if (record.head.kind == EventKind::op && record.head.op)
+      ++(is_foreign(*record.head.op) ? foreign_ : own_);
     if (record.head.op && !tensors_ && is_file_tensor(*record.head.op)) tensors_ = true;
     const auto [thread, fresh] = threads_.try_emplace(record.head.thread, by_thread_.size());
     if (fresh) by_thread_.emplace_back();

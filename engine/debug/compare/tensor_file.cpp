@@ -18,8 +18,7 @@ constexpr const char* tensor_schema = "file::tensor(Tensor value) -> Tensor";
 /// Takes the tensors of a file into a recorder.
 class TensorFileReader {
  public:
-  explicit TensorFileReader(Recorder& recorder)
-      : recorder_(recorder), op_(*foreign_op(tensor_schema).row) {}
+  explicit TensorFileReader(Recorder& recorder) : recorder_(recorder), op_(*foreign_op(tensor_schema).row) {}
 
   /// `read` gives the tensor.
   template <class Read>
@@ -33,7 +32,8 @@ class TensorFileReader {
   }
   std::string left_out() const {
     if (left_out_ == 0) return {};
-    return std::to_string(left_out_) + (left_out_ == 1 ? " tensor of the file was" : " tensors of the file were") +
+    return std::to_string(left_out_) +
+           (left_out_ == 1 ? " tensor of the file was" : " tensors of the file were") +
            " left out: " + named_ + (left_out_ > most_left_out_named ? "; …" : "") + ".";
   }
 

@@ -378,7 +378,7 @@ void after_write(PyObject* tensor) {
 std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made) {
   const Library& torch = *library();
   KnownTensors& all = tensors();
-  const auto found = all.storages.find(address(torch.storage_address, tensor));
+  const auto found = all.storages.find(storage_of(torch, tensor));
   if (found != all.storages.end()) return &found->second.variables;
   if (!made) return nullptr;
   const Look look = look_at(tensor);
@@ -386,14 +386,14 @@ std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made) {
 }
 
 void replace_view(PyObject* tensor, std::uint64_t id, const Tensor& now) {
-  const auto found = tensors().storages.find(address(library()->storage_address, tensor));
+  const auto found = tensors().storages.find(storage_of(*library(), tensor));
   if (found == tensors().storages.end()) return;
   for (View& view : found->second.views)
     if (view.tensor.id() == id) view.tensor = now;
 }
 
 bool has_value(PyObject* tensor, std::uint64_t id) {
-  const auto found = tensors().storages.find(address(library()->storage_address, tensor));
+  const auto found = tensors().storages.find(storage_of(*library(), tensor));
   return found != tensors().storages.end() &&
          std::ranges::any_of(found->second.views, [&](const View& view) { return view.tensor.id() == id; });
 }

@@ -79,7 +79,8 @@ CompareChoice CompareModel::file(const QString& path) const {
   choice.brief = QFileInfo(path).fileName();
   const bool tensors = path.endsWith(QStringLiteral(".npz"), Qt::CaseInsensitive) ||
                        path.endsWith(QStringLiteral(".safetensors"), Qt::CaseInsensitive);
-  choice.title = (tensors ? QStringLiteral("Tensors of %1") : QStringLiteral("Trace file %1")).arg(choice.brief);
+  choice.title =
+      (tensors ? QStringLiteral("Tensors of %1") : QStringLiteral("Trace file %1")).arg(choice.brief);
   return choice;
 }
 

@@ -22,10 +22,11 @@ void CompareModel::setNames(const QString& path) {
   if (path.isEmpty()) return compare();
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly) || file.size() > most_name_map_bytes) {
-    problem_ = file.isOpen() ? QStringLiteral("The name map %1 has %2 bytes; at most 4 MiB are read.")
-                                   .arg(namesFile_)
-                                   .arg(file.size())
-                             : QStringLiteral("The name map %1 can't be read: %2.").arg(namesFile_, file.errorString());
+    problem_ = file.isOpen()
+                   ? QStringLiteral("The name map %1 has %2 bytes; at most 4 MiB are read.")
+                         .arg(namesFile_)
+                         .arg(file.size())
+                   : QStringLiteral("The name map %1 can't be read: %2.").arg(namesFile_, file.errorString());
     namesFile_.clear();
     emit changed();
     return;

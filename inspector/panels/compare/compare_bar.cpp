@@ -144,7 +144,8 @@ void CompareBar::showAll() {
   fill(left_, model_->left());
   fill(right_, model_->right());
   // A port gets a tolerance of its own.
-  for (const auto& [line, number] : {std::pair(relative_, model_->relative()), std::pair(absolute_, model_->absolute())})
+  for (const auto& [line, number] :
+       {std::pair(relative_, model_->relative()), std::pair(absolute_, model_->absolute())})
     if (line && !line->hasFocus()) line->setText(QString::number(number));
 }
 
@@ -195,19 +196,19 @@ void CompareBar::take(int entry, bool right) {
 }
 
 void CompareBar::askFile(bool right) {
-  const QString path = QFileDialog::getOpenFileName(window(), QStringLiteral("Compare with a trace file"),
-                                                    suggestedPath(this, QString()),
-                                                    QStringLiteral("Traces and tensors (*.tapetrace *.npz *.safetensors);;"
-                                                                   "All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(
+      window(), QStringLiteral("Compare with a trace file"), suggestedPath(this, QString()),
+      QStringLiteral("Traces and tensors (*.tapetrace *.npz *.safetensors);;"
+                     "All files (*)"));
   if (path.isEmpty()) return showAll();
   rememberFolder(path);
   right ? model_->setRight(model_->file(path)) : model_->setLeft(model_->file(path));
 }
 
 void CompareBar::askNames() {
-  const QString path = QFileDialog::getOpenFileName(window(), QStringLiteral("Name map: which layer is which"),
-                                                    suggestedPath(this, QString()),
-                                                    QStringLiteral("Name maps (*.txt *.json *.map);;All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(
+      window(), QStringLiteral("Name map: which layer is which"), suggestedPath(this, QString()),
+      QStringLiteral("Name maps (*.txt *.json *.map);;All files (*)"));
   if (path.isEmpty()) return;
   rememberFolder(path);
   model_->setNames(path);

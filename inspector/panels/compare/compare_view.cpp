@@ -53,7 +53,8 @@ struct CompareView::Private {
   QAction *lastTwo = nullptr, *swap = nullptr, *leftHere = nullptr, *rightHere = nullptr, *branch = nullptr,
           *leftFile = nullptr, *rightFile = nullptr, *leftTrace = nullptr, *rightTrace = nullptr,
           *first = nullptr, *next = nullptr, *previous = nullptr, *show = nullptr, *showRight = nullptr,
-          *showOperands = nullptr, *showCurves = nullptr, *showLayers = nullptr, *names = nullptr, *cancel = nullptr;
+          *showOperands = nullptr, *showCurves = nullptr, *showLayers = nullptr, *names = nullptr,
+          *cancel = nullptr;
   bool following = false;
   bool pendingShow = false;  ///< the row that the cursor is to go to is on its way
 
@@ -126,11 +127,14 @@ void CompareView::Private::makeSides() {
                QStringLiteral("Compare what was recorded with the branch of What if"));
   leftFile = add("compare.left_file", QStringLiteral("Left: a trace file…"), {Qt::SHIFT | Qt::Key_T},
                  QStringLiteral("Put a trace file, or a file of tensors, on the left"));
-  rightFile = add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
-                  QStringLiteral("Compare with a trace file, or a file of tensors (.npz, safetensors), put on the right"));
-  names = add("compare.names", QStringLiteral("Name map…"), {Qt::Key_M},
-              QStringLiteral("Choose a file that says which layer of the left side is which of the right: lines "
-                             "such as encoder/layer_0 = blocks.0, or JSON"));
+  rightFile =
+      add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
+          QStringLiteral(
+              "Compare with a trace file, or a file of tensors (.npz, safetensors), put on the right"));
+  names =
+      add("compare.names", QStringLiteral("Name map…"), {Qt::Key_M},
+          QStringLiteral("Choose a file that says which layer of the left side is which of the right: lines "
+                         "such as encoder/layer_0 = blocks.0, or JSON"));
   QObject::connect(names, &QAction::triggered, view, [this] { bar->askNames(); });
   leftTrace = add("compare.left_trace", QStringLiteral("Left: this trace"), {Qt::SHIFT | Qt::Key_H},
                   QStringLiteral("Put all of the trace file that is open here on the left"));

@@ -46,7 +46,8 @@ QString verdictOf(const protocol::ComparedOperand& one) {
 }
 
 QString distanceOf(const protocol::ComparedOperand& one) {
-  if (one.values != Agreement::differ || one.count == 0) return QString::fromStdString(one.problem.value_or(""));
+  if (one.values != Agreement::differ || one.count == 0)
+    return QString::fromStdString(one.problem.value_or(""));
   return QStringLiteral("%1 (relative %2)")
       .arg(QString::number(one.max_absolute, 'g', 3), QString::number(one.max_relative, 'g', 3));
 }
@@ -69,7 +70,8 @@ LayersView::LayersView(CompareModel* model, QWidget* parent)
       note_(plainLabel(this)),
       show_(new QAction(QStringLiteral("Show the layer's output"), this)) {
   table_->header()->setStretchLastSection(true);
-  setKey(show_, {Qt::Key_Return, Qt::Key_Enter}, QStringLiteral("Go to the ops that made the layer's output"));
+  setKey(show_, {Qt::Key_Return, Qt::Key_Enter},
+         QStringLiteral("Go to the ops that made the layer's output"));
   show_->setShortcutContext(Qt::WidgetShortcut);
   table_->addAction(show_);
   setFocusProxy(table_);
@@ -98,9 +100,10 @@ void LayersView::follow() {
 void LayersView::showLayers() {
   table_->clear();
   const protocol::ComparedLayers* layers = model_->layers();
-  note_->setText(!model_->compared()         ? QStringLiteral("Compare a port with its original to see its layers.")
-                 : !model_->compared()->port ? QStringLiteral("Both sides are of one framework: rows above are their ops. "
-                                                              "With a name map (M) their layers are compared.")
+  note_->setText(!model_->compared() ? QStringLiteral("Compare a port with its original to see its layers.")
+                 : !model_->compared()->port
+                     ? QStringLiteral("Both sides are of one framework: rows above are their ops. "
+                                      "With a name map (M) their layers are compared.")
                  : model_->askingForLayers() ? QStringLiteral("Comparing layers …")
                                              : QStringLiteral("The layers could not be compared."));
   note_->setVisible(!layers);
@@ -133,7 +136,8 @@ void LayersView::showLayers() {
       if (layers->first == i && !first) first = item;
     }
   }
-  for (const int column : {layer_column, value_column, verdict_column}) table_->resizeColumnToContents(column);
+  for (const int column : {layer_column, value_column, verdict_column})
+    table_->resizeColumnToContents(column);
   if (!first) first = table_->topLevelItem(0);
   if (!first) return;
   table_->setCurrentItem(first);

@@ -12,8 +12,9 @@ namespace foreign_records {
 using namespace tapedeck;
 
 constexpr const char *t_schema = "aten::t(Tensor(a) self) -> Tensor(a)",
-                     *addmm_schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
-                                     "alpha=1) -> Tensor",
+                     *addmm_schema =
+                         "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
+                         "alpha=1) -> Tensor",
                      *mm_schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
                      *relu_schema = "aten::relu(Tensor self) -> Tensor",
                      *softmax_schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",

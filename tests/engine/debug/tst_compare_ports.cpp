@@ -99,8 +99,9 @@ class TestComparePorts : public QObject {
     const ComparedSide right = runs.run([&] { model.port(runs); });
     const Compared compared = compare(runs, left, right);
     QVERIFY(compared.port);
-    QVERIFY2(contains(compared.sentence, "by layer and kind: 2 layers are on both sides, 0 on the left only, 0 on "
-                                         "the right only."),
+    QVERIFY2(contains(compared.sentence,
+                      "by layer and kind: 2 layers are on both sides, 0 on the left only, 0 on "
+                      "the right only."),
              compared.sentence.c_str());
     const ComparedLayers found = layers(runs, compared);
     QVERIFY2(!found.first && found.sentence.starts_with("No compared value differs"), found.sentence.c_str());
@@ -120,7 +121,8 @@ class TestComparePorts : public QObject {
         QCOMPARE(part.tensors.layout.value_or(""), std::string("after transposing 1,0"));
       }
     QVERIFY(kernel);
-    QVERIFY2(contains(found.sentence, "2 values agree with the axes in another order."), found.sentence.c_str());
+    QVERIFY2(contains(found.sentence, "2 values agree with the axes in another order."),
+             found.sentence.c_str());
   }
 
   void the_first_layer_that_differs_is_named_with_both_lines() {
@@ -131,9 +133,10 @@ class TestComparePorts : public QObject {
     const Compared compared = compare(runs, left, right);
     const ComparedLayers found = layers(runs, compared);
     QCOMPARE(found.layers.at(found.first.value()).left.value(), std::string("dense_1"));
-    QVERIFY2(found.sentence.starts_with("The first layer whose output differs is dense_1 (on the right out): it "
-                                        "differs in 4 of 4 elements, by up to 0.5"),
-             found.sentence.c_str());
+    QVERIFY2(
+        found.sentence.starts_with("The first layer whose output differs is dense_1 (on the right out): it "
+                                   "differs in 4 of 4 elements, by up to 0.5"),
+        found.sentence.c_str());
     QVERIFY2(contains(found.sentence, ", add, cell 3 line 5 | op ") &&
                  contains(found.sentence, ", aten.addmm, cell 3 line 15"),
              found.sentence.c_str());
@@ -207,8 +210,9 @@ class TestComparePorts : public QObject {
       if (wrong == 0)
         QCOMPARE(of_weight->tensors.layout.value_or(""), std::string("after transposing 1,0"));
       else
-        QVERIFY2(contains(found.sentence, "The first gradient that differs, backwards, is the gradient of kernel"),
-                 found.sentence.c_str());
+        QVERIFY2(
+            contains(found.sentence, "The first gradient that differs, backwards, is the gradient of kernel"),
+            found.sentence.c_str());
     }
   }
 
@@ -221,7 +225,8 @@ class TestComparePorts : public QObject {
     const auto paired = [&](const std::string& names) {
       std::vector<std::string> pairs;
       for (const ComparedLayer& layer : layers(runs, compare(runs, left, right, names)).layers)
-        if (layer.left && layer.right && !layer.left->empty()) pairs.push_back(*layer.left + " " + *layer.right);
+        if (layer.left && layer.right && !layer.left->empty())
+          pairs.push_back(*layer.left + " " + *layer.right);
       return pairs;
     };
     const std::vector<std::string> straight{"dense 0", "dense_1 1"}, crossed{"dense 1", "dense_1 0"};
@@ -234,7 +239,8 @@ class TestComparePorts : public QObject {
       QFAIL("a name that is not there was taken");
     } catch (const debug::BadRequest& error) {
       QCOMPARE(std::string(error.what()),
-               std::string("line 2: the right side has no layer and no value \"blocks/7\". Its layers are: 0, 1."));
+               std::string(
+                   "line 2: the right side has no layer and no value \"blocks/7\". Its layers are: 0, 1."));
     }
   }
 
@@ -269,7 +275,8 @@ class TestComparePorts : public QObject {
     QVERIFY(!same.values.differs());
     QCOMPARE(same.layout.text(), std::string("after transposing 0,2,3,1"));
     const Tensor square = numbers({5, 5}, 1);
-    QCOMPARE(debug::compare_layouts(square, turned(square), {}).layout.text(), std::string("after transposing 1,0"));
+    QCOMPARE(debug::compare_layouts(square, turned(square), {}).layout.text(),
+             std::string("after transposing 1,0"));
     QVERIFY(!debug::compare_layouts(square, turned(square), {}).values.differs());
     QCOMPARE(debug::compare_layouts(square, square, {}).layout.text(), std::string());
     QCOMPARE(debug::compare_layouts(numbers({4, 6}, 0), numbers({2, 12}, 0), {}).layout.text(),
@@ -294,11 +301,13 @@ class TestComparePorts : public QObject {
                                                 {"out.bias", model.bias_1}};
     data::write_safetensors(path, stored, {});
     const ComparedLayers found = layers(runs, compare(runs, left, {1, {}, {}, path}));
-    QVERIFY2(found.sentence.starts_with("The first value that differs is kernel | weight of dense_1 (on the right "
-                                        "out): it differs in 8 of 8 elements"),
-             found.sentence.c_str());
+    QVERIFY2(
+        found.sentence.starts_with("The first value that differs is kernel | weight of dense_1 (on the right "
+                                   "out): it differs in 8 of 8 elements"),
+        found.sentence.c_str());
     QCOMPARE(found.layers.at(1).parts.size(), std::size_t{2});
-    for (const ComparedLayerPart& part : found.layers.at(1).parts) QCOMPARE(part.tensors.values, Agreement::agree);
+    for (const ComparedLayerPart& part : found.layers.at(1).parts)
+      QCOMPARE(part.tensors.values, Agreement::agree);
   }
 };
 
