@@ -284,9 +284,9 @@ class TestEnvironment : public QObject, private SampleWindow {
     window_ = newWindow();
     window_->openNotebook(
         writeNotebook(folder_, "needs.ipynb", {"x = 1", "if True:\n    from torch import nn"}));
-    QTRY_VERIFY2_WITH_TIMEOUT(
-        window_->messages()->text().contains("needs.ipynb imports torch, which Tapedeck's own Python doesn't have"),
-        qPrintable(window_->messages()->text()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(window_->messages()->text().contains(
+                                  "needs.ipynb imports torch, which Tapedeck's own Python doesn't have"),
+                              qPrintable(window_->messages()->text()), patience);
     for (auto* button : window_->messages()->findChildren<QAbstractButton*>())
       if (button->text() == "Choose an environment…") clickOn(button);
     QTRY_VERIFY(dialog() && dialog()->isVisible());

@@ -212,8 +212,9 @@ class TestTorchWindow : public QObject, private TorchWindow {
     QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
     click(2);
     press(Qt::Key_Return, Qt::ControlModifier);
-    QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && state().contains("aten.log") && state().contains("nan(out)"),
-                              qPrintable(state()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        isStopped(*window_) && state().contains("aten.log") && state().contains("nan(out)"),
+        qPrintable(state()), patience);
     QCOMPARE(session().status().line, 1u);
     shots(window_.get(), "torch-nan");
     press(Qt::Key_F5);

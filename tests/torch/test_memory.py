@@ -1,9 +1,8 @@
 """Values of tensors whose memory is written through others, and what threads and compiled functions record, as test_records.py has it."""
 import subprocess
-import unittest
 
-import test_records
-from torch_interpreter import TORCH, environment, main, needs_module
+from recorded_programs import RecordedPrograms
+from torch_interpreter import TORCH, environment, main
 
 # A function is compiled, or an optimiser imports torch._dynamo, before ops are recorded.
 BEFORE = """
@@ -23,12 +22,7 @@ print('"aten.sin"' in _engine.debug.records_json(), hasattr(torch.compiler, "set
 """
 
 
-@needs_module
-class Memory(unittest.TestCase):
-    setUpClass = test_records.Records.__dict__["setUpClass"]
-    end = test_records.Records.__dict__["end"]
-    check = test_records.Records.check
-
+class Memory(RecordedPrograms):
     def test_a_write_through_a_view_of_a_view_is_seen_in_its_bases(self):
         self.check("""
             base = torch.zeros(2, 2) + 1

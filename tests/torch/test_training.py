@@ -1,22 +1,9 @@
 """What is known of training steps of PyTorch programs: their variables, updates and gradients, and what Health says of them."""
-import json
-import subprocess
-import textwrap
-import unittest
+from recorded_programs import RecordedPrograms
+from torch_interpreter import main
 
-from torch_interpreter import TORCH, environment, main, needs_module
-
-# As in test_records.py: programs from standard input, in forks of one process.
-RUNNER = """
-import json, os, sys, traceback
-import torch
+PRELUDE = """
 from torch import nn
-from tapedeck import _engine
-from tapedeck._session import torch_programs
-debug = _engine.debug
-
-def records(**wanted):
-    return [one for one in json.loads(debug.records_json()) if all(one.get(name) == value for name, value in wanted.items())]
 
 def rules(steps=30):
     return {(one["rule"], one["severity"]): one for one in debug.health_findings(steps)}
@@ -31,44 +18,12 @@ def train(model, steps, optimizer, loss, forget=False):
         value.backward()
         optimizer.step()
     return float(value.detach())
-
-for line in sys.stdin:
-    name, program = json.loads(line)
-    sys.stdout.flush()
-    process = os.fork()
-    if process == 0:
-        torch.set_num_threads(1)
-        problem = ""
-        try:
-            debug.attach(files_are_cells=True)
-            torch_programs.install()
-            exec(compile(program, name, "exec"), globals())
-        except BaseException:
-            problem = traceback.format_exc()
-        print(json.dumps([name, problem]), flush=True)
-        os._exit(0)
-    os.waitpid(process, 0)
 """
 
 
-@needs_module
-class Training(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
-        cls.addClassCleanup(cls.end)
-
-    @classmethod
-    def end(cls):
-        cls.runner.stdin.close()
-        cls.runner.stdout.close()
-        cls.runner.wait(timeout=60)
-
-    def check(self, program):
-        self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program)]) + "\n")
-        self.runner.stdin.flush()
-        _, problem = json.loads(self.runner.stdout.readline())
-        self.assertEqual(problem, "")
+class Training(RecordedPrograms):
+    def check(self, program, before=""):
+        super().check(program, before + PRELUDE)
 
     def test_parameters_have_their_modules_names_before_and_after_updates(self):
         self.check("""

@@ -1,18 +1,15 @@
 """*Why?* about PyTorch programs, in the interpreter that TAPEDECK_TORCH names: each test is a program that asks about itself."""
-import json
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import textwrap
 import unittest
 
 from debug_client import Client
 from sample_cells import code_cells
-from test_records import RUNNER, TORCH, VARIABLES
+from recorded_programs import RecordedPrograms
 from test_values import SERVER, serve
-from torch_interpreter import needs_module
+from torch_interpreter import TORCH, environment, main, needs_module
 
 # Of each program: why(question, tensor or record) asks, line_of(text) is the number of the line that has it.
 PRELUDE = """
@@ -72,26 +69,9 @@ def quiet(notebook):
     return code_cells(f"pytorch/{notebook}", {})["model"].replace("print(", "str(")
 
 
-@needs_module
-class Why(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
-        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      env={**environment, **VARIABLES})
-        cls.addClassCleanup(cls.end)
-
-    @classmethod
-    def end(cls):
-        cls.runner.stdin.close()
-        cls.runner.stdout.close()
-        cls.runner.wait(timeout=60)
-
-    def check(self, program):
-        self.runner.stdin.write(json.dumps([self.id(), with_prelude(program)]) + "\n")
-        self.runner.stdin.flush()
-        _, problem = json.loads(self.runner.stdout.readline())
-        self.assertEqual(problem, "")
+class Why(RecordedPrograms):
+    def check(self, program, before=""):
+        super().check(with_prelude(program), before)
 
     # ---- what was overwritten
 
@@ -480,10 +460,9 @@ class Traced(unittest.TestCase):
         program = ("from tapedeck import _engine\nfrom tapedeck._session import torch_programs\n"
                    "_engine.debug.attach(files_are_cells=True)\ntorch_programs.install()\n"
                    f"exec(compile({TRACED.replace('PLACE', str(trace))!r}, 'traced.py', 'exec'))\n")
-        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "TAPEDECK_DEBUG")}
-        subprocess.run([TORCH, "-c", program], check=True, env={**environment, **VARIABLES}, timeout=120)
+        subprocess.run([TORCH, "-c", program], check=True, env=environment(), timeout=120)
         version = subprocess.run([TORCH, "-c", "from tapedeck import _engine; print(_engine.debug.PROTOCOL_VERSION)"], check=True,
-                                 capture_output=True, text=True, env={**environment, **VARIABLES}, timeout=120).stdout
+                                 capture_output=True, text=True, env=environment(), timeout=120).stdout
         process, entry = serve(trace, folder.name)
         cls.addClassCleanup(process.wait, 60)
         cls.addClassCleanup(process.stdout.close)
@@ -521,5 +500,4 @@ class Traced(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
-    sys.exit(1 if not passed else 0 if TORCH else 77)
+    main()

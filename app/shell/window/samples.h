@@ -14,7 +14,7 @@ struct Sample {
   QString title;
   QString summary;
   QString path;
-  QString file;                ///< below the samples' folder: "pytorch/where_nan.ipynb"
+  QString file;               ///< below the samples' folder: "pytorch/where_nan.ipynb"
   QString thumbnail() const;  ///< a picture of 4 by 3
 };
 
