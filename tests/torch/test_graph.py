@@ -114,6 +114,8 @@ class Graph(RecordedPrograms):
             assert custom["op"] == "autograd.Scaled" and [preview(one) for one in custom["inputs"]] == ["3.", "4."], custom
             assert [preview(one) for one in custom["outputs"]] == ["6.", "2."], custom
             inside = [one["op"] for one in records() if one["parent"] == custom["number"]]
+            first = next(one for one in records() if one["parent"] == custom["number"])
+            assert first["inputs"][0]["id"] == custom["inputs"][1]["id"], (first, custom)
             assert inside[:2] == ["aten.mul.Tensor", "aten.mul.Tensor"], inside
             assert vjp["forward"] == custom["number"] and vjp["custom_gradient"], vjp
             assert [preview(one) for one in vjp["outputs"]] == ["2.", "1.5"], vjp

@@ -177,7 +177,9 @@ void end_node(const py::tuple& gradients) {
 std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bool taped) {
   Observer* observer = current_observer();
   if (!observer) return -1;
-  const Tensors given = tensors_in(inputs);
+  Tensors given = tensors_in(inputs);
+  for (std::size_t i = 0; i < given.size(); ++i)  // as the ops inside read them
+    if (given[i]) given[i] = variable_value(inputs[i].ptr(), given[i]);
   const std::string full_name = "autograd." + name;
   Forward forward{0, nullptr, capture_location(), static_cast<std::uint32_t>(given.size()), {}, false};
   for (std::size_t i = 0; i < given.size() && i < UINT8_MAX; ++i)
