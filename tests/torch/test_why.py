@@ -381,6 +381,15 @@ assert answer["sentence"] == why("birth", points.grad)["sentence"]
             assert "What goes through aten.detach" in why("check", z.grad)["sentence"], why("check", z.grad)
         """)
 
+    def test_a_write_through_a_view_is_no_function_of_the_program(self):
+        self.check("""
+            x = torch.ones(3, requires_grad=True)
+            y = x * 2
+            y[:2].zero_()
+            y.sum().backward()
+            lacks(why("check", x.grad), "a write through a view")
+        """)
+
     def test_what_an_element_was_made_of(self):
         self.check("""
             a, b = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[10.0], [1.0]])

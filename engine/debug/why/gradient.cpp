@@ -36,9 +36,7 @@ std::string why_none_of_foreign(Past& past, const RecordView& vjp, std::size_t i
   const RecordView* playback = past.around(vjp, EventKind::playback);
   if (playback && !past.recorder().data_flow().sources_of(playback->number).empty())
     return "nothing that this backward pass was asked for depends on it.";
-  return vjp.name().starts_with("autograd.")
-             ? "its backward() returned None for it, or it required no gradient."
-             : "it required no gradient, or the op has none for it.";
+  return "it required no gradient, or the op has none for it.";
 }
 
 std::uint64_t first_tensor(const TensorIds& ids) {

@@ -220,8 +220,8 @@ class Zeros {
     double share() const { return static_cast<double>(swallowed + too_small) / static_cast<double>(count); }
   };
 
-  /// A Function of a PyTorch program, whose forward record is an op inside of it.
-  static bool is_own_function(const Found& found, const RecordView* forward) {
+  /// A write of a PyTorch program through a view.
+  static bool is_write_into_view(const Found& found, const RecordView* forward) {
     return forward && found.vjp->head.op && is_foreign(*found.vjp->head.op) &&
            found.vjp->head.op != forward->head.op;
   }
@@ -232,8 +232,10 @@ class Zeros {
     const Shape shape(std::span<const std::int64_t>(gradient.shape));
     const bool small = found.too_small > found.swallowed;
     std::string what;
-    if (found.vjp->head.custom_gradient || is_own_function(found, forward))
+    if (found.vjp->head.custom_gradient)
       what = "the gradient function that the program gave it returned zeros";
+    else if (is_write_into_view(found, forward))
+      what = "the write through a view overwrote these elements, or passed nothing on to them";
     else if (small)
       what = "the number is too small for " + gradient.dtype + " and became zero (underflow)";
     else if (const OpDef* op = found.vjp->head.op)
@@ -241,7 +243,7 @@ class Zeros {
     if (!small && forward && found.example >= 0 && found.slot < forward->inputs.size() &&
         std::isnan(element(past_.value(forward->inputs[found.slot]), found.example)))
       what += "; the input is NaN there";
-    const bool by_vjp = !forward || is_own_function(found, forward);
+    const bool by_vjp = !forward || is_write_into_view(found, forward);
     protocol::Reason reason = past_.reason(by_vjp ? *found.vjp : *forward, "swallowed",
                                            counted(found.swallowed + found.too_small, "element") + " of " +
                                                std::to_string(found.count) + " became zero in the VJP of " +
@@ -281,7 +283,7 @@ class Zeros {
       if (answer_.reasons.empty()) {
         const RecordView* forward = past_.record(found.vjp->head.forward);
         sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward && !is_own_function(found, forward) ? *forward : *found.vjp) +
+                    past_.name(forward && !is_write_into_view(found, forward) ? *forward : *found.vjp) +
                     ", at " + *reason.amount_text + " of the elements: " + reasons_text_ + ".";
       }
       answer_.reasons.push_back(std::move(reason));
