@@ -177,7 +177,13 @@ void end_node(const py::tuple& gradients) {
 std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bool taped) {
   Observer* observer = current_observer();
   if (!observer) return -1;
-  const Tensors given = tensors_in(inputs);
+  Tensors given = tensors_in(inputs);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    PyObject* input = PyTuple_GET_ITEM(inputs.ptr(), static_cast<Py_ssize_t>(i));
+    const py::object wanted = given[i] ? library()->requires_grad(input) : py::object();
+    if (!wanted) PyErr_Clear();
+    if (wanted && wanted.ptr() == Py_True) given[i] = variable_value(input, given[i]);
+  }
   const std::string full_name = "autograd." + name;
   Forward forward{0, nullptr, capture_location(), static_cast<std::uint32_t>(given.size()), {}, false};
   for (std::size_t i = 0; i < given.size() && i < UINT8_MAX; ++i)
