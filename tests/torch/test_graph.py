@@ -114,6 +114,8 @@ class Graph(RecordedPrograms):
             assert custom["op"] == "autograd.Scaled" and [preview(one) for one in custom["inputs"]] == ["3.", "4."], custom
             assert [preview(one) for one in custom["outputs"]] == ["6.", "2."], custom
             inside = [one["op"] for one in records() if one["parent"] == custom["number"]]
+            first = next(one for one in records() if one["parent"] == custom["number"])
+            assert first["inputs"][0]["id"] == custom["inputs"][1]["id"], (first, custom)
             assert inside[:2] == ["aten.mul.Tensor", "aten.mul.Tensor"], inside
             assert vjp["forward"] == custom["number"] and vjp["custom_gradient"], vjp
             assert [preview(one) for one in vjp["outputs"]] == ["2.", "1.5"], vjp
@@ -135,6 +137,9 @@ class Graph(RecordedPrograms):
                 Fails.apply(torch.ones(2, requires_grad=True))
             except KeyError as error:
                 assert error.args == ("on purpose",)
+                names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+                assert "forward" in names and not any(name in names for name in ("_apply", "begin_function")), names
+                assert not any("tapedeck" in frame.filename for frame in traceback.extract_tb(error.__traceback__))
             else:
                 assert False, "the exception was lost"
             failed, = records(kind="custom")

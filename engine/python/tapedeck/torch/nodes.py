@@ -48,7 +48,7 @@ def watch_functions():
 
     functools.update_wrapper(apply, torch.autograd.Function.apply)
     apply._tapedeck_watches = True
-    torch.autograd.Function.apply = classmethod(apply)
+    torch.autograd.Function.apply = classmethod(_engine.torch.without_frames(apply))
 
 
 def _apply(cls, pass_on, arguments, named):
