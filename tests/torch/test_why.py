@@ -363,7 +363,7 @@ assert answer["sentence"] == why("birth", points.grad)["sentence"]
                 assert "is wrong" not in why("check", vjp)["sentence"], vjp
         """)
 
-    def test_what_is_not_compared_is_said(self):
+    def test_a_backward_that_the_program_wrote_is_compared(self):
         self.check("""
             class Doubled(torch.autograd.Function):
                 @staticmethod
@@ -373,6 +373,10 @@ assert answer["sentence"] == why("birth", points.grad)["sentence"]
             x = torch.ones(2, requires_grad=True)
             Doubled.apply(x).exp().sum().backward()
             has(why("check", x.grad), "is wrong", "that of autograd.Doubled", "×2 in every element")
+        """)
+
+    def test_what_is_not_compared_is_said(self):
+        self.check("""
             y = torch.ones(2, requires_grad=True)
             (y * (y * 2).sum().item()).sum().backward()
             assert "Python read a number on the way" in why("check", y.grad)["sentence"]

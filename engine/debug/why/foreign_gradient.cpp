@@ -165,8 +165,24 @@ std::optional<Arrival> arrival_of(Past& past, std::uint64_t gradient) {
   return std::nullopt;
 }
 
+bool gives_to_leaves(Past& past, const RecordView& playback) {
+  return past.recorder().data_flow().sources_of(playback.number).empty() ||
+         !arrivals_in(past, playback).empty();
+}
+
 std::set<std::uint64_t> values_of_foreign(Past& past, std::uint64_t tensor) {
   std::set<std::uint64_t> values{tensor};
+  // A variable's values and the results that were assigned to it are the same tensor of the program's.
+  std::optional<std::uint64_t> variable;
+  if (const auto assignment = past.assignment(tensor)) variable = assignment->variable;
+  const std::vector<Assignment> assignments = past.recorder().data_flow().assignments();
+  for (const Assignment& assignment : assignments)
+    if (assignment.value == tensor) variable = assignment.variable;
+  if (variable) {
+    for (const Assignment& assignment : assignments)
+      if (assignment.variable == *variable) values.insert({assignment.leaf, assignment.value});
+    return values;
+  }
   std::optional<SharedMemory> memory;  // only where a tensor has no record
   while (values.size() < most_older_values) {
     past.step(values.size());

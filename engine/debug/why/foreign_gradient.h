@@ -24,6 +24,9 @@ struct Arrival {
 /// Of the playback, and of those inside of it, in their order.
 std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback);
 
+/// Whether it is a backward(), whose gradients go to the leaves, and no autograd.grad().
+bool gives_to_leaves(Past& past, const RecordView& playback);
+
 /// The gradient that became `variable.grad` as this tensor, or was added to it; nullopt: it is another
 /// tensor.
 std::optional<Arrival> arrival_of(Past& past, std::uint64_t gradient);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_gradient.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -183,7 +184,7 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
       });
   if (!differentiable) return "its result is not a floating-point tensor, and integers have no gradient";
   if (auto why = why_not_required(record, inputs)) return why;
-  const bool asked_for_all = past_.recorder().data_flow().sources_of(playback_.number).empty();
+  const bool asked_for_all = gives_to_leaves(past_, playback_);
   if (vjp && asked_for_all && !op->writes && std::all_of(inputs.begin(), inputs.end(), [&](std::size_t i) {
         return i < vjp->outputs.size() && vjp->outputs[i] == 0;
       }))
@@ -260,7 +261,7 @@ void ForeignPath::explain_unbroken(const std::string& text, protocol::Because& a
       }
   }
   answer.complete = false;
-  const bool asked = !past_.recorder().data_flow().sources_of(playback_.number).empty();
+  const bool asked = !gives_to_leaves(past_, playback_);
   answer.sentence +=
       asked ? " The result depends on it by ops that pass gradients on, but this backward pass was asked "
               "for gradients of other tensors alone (torch.autograd.grad, or inputs=)."

@@ -34,7 +34,7 @@ std::string why_none_of_foreign(Past& past, const RecordView& vjp, std::size_t i
   if (required != 0 && bit != 0 && (required & bit) == 0)
     return "it did not require a gradient when the op ran.";
   const RecordView* playback = past.around(vjp, EventKind::playback);
-  if (playback && !past.recorder().data_flow().sources_of(playback->number).empty())
+  if (playback && !gives_to_leaves(past, *playback))
     return "nothing that this backward pass was asked for depends on it.";
   return "it required no gradient, or the op has none for it.";
 }
@@ -60,7 +60,8 @@ protocol::Because of_playback(Past& past, const RecordView& playback) {
   const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback.number);
   if (is_overwritten(playback)) return which_overwrote(past, playback);
   if (playback.state == RecordState::failed ||
-      (playback.state == RecordState::done && sources.empty() && is_foreign_playback(past, playback)))
+      (playback.state == RecordState::done && is_foreign_playback(past, playback) &&
+       gives_to_leaves(past, playback)))
     return of_foreign_playback(past, playback);
   if (playback.state != RecordState::done)
     return only("This playback has not ended: its gradients are not there yet.");
@@ -131,7 +132,8 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   if (is_foreign_playback(past, *playback)) {
     if (playback->state != RecordState::done) return of_playback(past, *playback);
     const auto which = static_cast<std::size_t>(found - sources.begin());
-    if (found == sources.end() || which >= playback->outputs.size() || playback->outputs[which] == 0)
+    if (found == sources.end() || gives_to_leaves(past, *playback) || which >= playback->outputs.size() ||
+        playback->outputs[which] == 0)
       return of_foreign_tensor(past, *playback, subject.tensor);
   }
   if (found != sources.end())

@@ -146,8 +146,7 @@ GradientAsked gradient_asked(Past& past, const Subject& subject) {
     }
   }
   if (record && record->head.kind == EventKind::playback && is_foreign_playback(past, *record) &&
-      past.recorder().data_flow().sources_of(record->number).empty() &&
-      (subject.tensor == 0 || is_among(record->inputs, subject.tensor)))
+      gives_to_leaves(past, *record) && (subject.tensor == 0 || is_among(record->inputs, subject.tensor)))
     return about_arrivals(past, *record);
   if (auto asked = about_foreign(past, subject, record)) return std::move(*asked);
   if (record && record->head.kind == EventKind::playback) {

@@ -178,8 +178,12 @@ std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bo
   Observer* observer = current_observer();
   if (!observer) return -1;
   Tensors given = tensors_in(inputs);
-  for (std::size_t i = 0; i < given.size(); ++i)  // as the ops inside read them
-    if (given[i]) given[i] = variable_value(inputs[i].ptr(), given[i]);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    PyObject* input = PyTuple_GET_ITEM(inputs.ptr(), static_cast<Py_ssize_t>(i));
+    const py::object wanted = given[i] ? library()->requires_grad(input) : py::object();
+    if (!wanted) PyErr_Clear();
+    if (wanted && wanted.ptr() == Py_True) given[i] = variable_value(input, given[i]);
+  }
   const std::string full_name = "autograd." + name;
   Forward forward{0, nullptr, capture_location(), static_cast<std::uint32_t>(given.size()), {}, false};
   for (std::size_t i = 0; i < given.size() && i < UINT8_MAX; ++i)
