@@ -1,13 +1,13 @@
 // NumPy's .npz archives: what is read, and that damage is refused by name, member and byte.
 #include <QTemporaryDir>
 #include <QtTest>
+#include <fstream>
 
 #include "engine/data/data_error.h"
 #include "engine/data/npz.h"
 #include "engine/tensor/tensor.h"
 #include "tests/data/mutation.h"
 #include "tests/data/npz_bytes.h"
-#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -18,7 +18,9 @@ class TestNpz : public QObject {
   QTemporaryDir folder_;
 
   std::string written(const std::string& bytes) {
-    return test::write(folder_.filePath("a.npz"), QByteArray::fromStdString(bytes)).toStdString();
+    const std::string path = folder_.filePath("a.npz").toStdString();
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
   }
   /// The error of opening and reading all of it; empty: none.
   std::string refusal(const std::string& bytes) {

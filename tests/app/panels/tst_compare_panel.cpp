@@ -9,6 +9,7 @@
 #include <QTabBar>
 #include <QTimer>
 #include <QTreeWidget>
+#include <QTreeWidgetItemIterator>
 
 #include "app/shell/panels/workspaces.h"
 #include "inspector/model/tensor/tensor_model.h"
@@ -16,6 +17,7 @@
 #include "inspector/panels/compare/compare_strip.h"
 #include "inspector/panels/compare/compare_view.h"
 #include "inspector/panels/compare/curves_view.h"
+#include "inspector/panels/compare/layers_view.h"
 #include "inspector/panels/compare/operands_view.h"
 #include "inspector/ui/row_table.h"
 #include "tests/app/sample_window.h"
@@ -412,6 +414,44 @@ class TestComparePanel : public QObject, SampleWindow {
     answers.start(50);
     compare()->table()->setFocus();
     key(Qt::Key_T);
+  }
+
+  // Weights and results of another framework, in a file of tensors, beside the layers of this run.
+  void aFileOfTensorsIsComparedLayerByLayer() {
+    const QString path = folder_.filePath("port.npz");
+    run({QString("import numpy as np\nimport tapedeck as tf\n"
+                 "x = tf.reshape(tf.range(12, dtype=tf.float32), [3, 4]) / 10\n"
+                 "first = tf.Variable(tf.reshape(tf.range(20, dtype=tf.float32), [4, 5]) / 20, "
+                 "name='encoder/kernel')\n"
+                 "second = tf.Variable(tf.reshape(tf.range(10, dtype=tf.float32), [5, 2]) / 10, "
+                 "name='decoder/kernel')\n"
+                 "with tf.name_scope('encoder'):\n"
+                 "    h = tf.tanh(tf.matmul(x, first))\n"
+                 "with tf.name_scope('decoder'):\n"
+                 "    y = tf.nn.softmax(tf.matmul(h, second), axis=1)\n"
+                 "np.savez('%1', **{'encoder.weight': first.numpy().T, 'encoder.output': h.numpy(),\n"
+                 "                  'decoder.weight': second.numpy().T, 'decoder.output': y.numpy()[::-1]})")
+             .arg(path)},
+        {0});
+    openPanel();
+    chooseFile(path);
+    const auto* layers = compare()->findChild<inspector::LayersView*>();
+    QVERIFY(layers);
+    QTRY_VERIFY_WITH_TIMEOUT(layers->isVisible(), patience);
+    const auto verdict = [&](const QString& layer, const QString& value) {
+      QString found;
+      for (QTreeWidgetItemIterator at(layers->table()); *at; ++at)
+        if ((*at)->text(0).contains(layer) && (*at)->text(1).contains(value)) found = (*at)->text(2);
+      return found;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(!verdict("decoder", "output").isEmpty(), patience);
+    QCOMPARE(verdict("encoder", "output"), QStringLiteral("= agrees"));
+    QVERIFY2(verdict("encoder", "kernel").startsWith("= agrees after transposing"),
+             qPrintable(verdict("encoder", "kernel")));
+    QVERIFY2(verdict("decoder", "output").startsWith(QStringLiteral("≠ ")),
+             qPrintable(verdict("decoder", "output")));
+    QVERIFY2(told("decoder"), qPrintable(sentence()));
+    shots(window_.get(), "compare-layers");
   }
 
   // Trace files of others are read by a process that has none of the user's variables.
