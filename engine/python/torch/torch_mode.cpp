@@ -80,6 +80,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   const std::uint64_t record = observer.begin(event);
   newest = record;
   if (call.needs_gradient) note_forward(row, call, record);
+  if (row.is_read && !call.inputs.empty() && call.inputs[0].storage()) observer.left(call.inputs[0]);
   const bool tries = row.repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
   for (PyObject* tensor : call.written) before_write(tensor);

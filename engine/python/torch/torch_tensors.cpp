@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "engine/python/torch/torch_parts.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::python::torch {
@@ -34,6 +35,7 @@ struct KnownStorage {
   bool own = false;  ///< an op made it while it was recorded
   bool exported = false;
   std::vector<View> views;
+  StorageParts parts;  ///< of what it was before
   StoragePointer snapshot;
   std::uint64_t writer = 0;  ///< the record that wrote into it last; 0: none, or it changed in another way
   std::int64_t low = 0, high = 0;  ///< the bytes of it that the snapshot has
@@ -384,11 +386,29 @@ Tensor view_of_snapshot(const Library& torch, PyObject* tensor, const Look& look
   }
 }
 
-Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem) {
+std::vector<MemoryPart> parts_of(const std::vector<View>& views) {
+  std::vector<MemoryPart> parts;
+  for (const View& view : views)
+    parts.push_back({view.tensor.id(), {view.dtype, view.offset, view.shape, view.strides}});
+  return parts;
+}
+
+/// A tensor that no op made here: what it was made of, where that was seen.
+void note_parts(const KnownStorage& known, const Tensor& made, const Look& look) {
+  if (known.parts.empty() && known.views.empty()) return;
+  SharedPlace shared = known.parts.below({look.dtype, look.offset, look.shape, look.strides}, parts_of(known.views));
+  if (!shared.parts.empty()) note_shared_place(made.id(), std::move(shared));
+}
+
+Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem, bool made_here) {
   const Tensor made = view_of_snapshot(torch, tensor, look, problem);
   KnownStorage& known = tensors().storages[look.storage];
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });
-  if (known.views.size() >= most_views) known.views.erase(known.views.begin());
+  if (!made_here) note_parts(known, made, look);
+  if (known.views.size() >= most_views) {
+    known.parts.end_generation(parts_of({known.views.front()}));
+    known.views.erase(known.views.begin());
+  }
   known.views.push_back({tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made});
   return made;
 }
@@ -423,6 +443,7 @@ void keep_torch_values(bool on) {
   tensors().values = on;
   for (auto& [unused, known] : tensors().storages) {
     known.writer = 0;  // of the last recorder
+    known.parts.clear();
     forget_values(known);
   }
 }
@@ -443,14 +464,16 @@ Tensor tensor_of(PyObject* tensor, std::string* problem, std::uint64_t* writer) 
       return view->tensor;
     }
     forget_values(known);
+    known.parts.clear();
     known.writer = 0;
   } else if (!known.views.empty() && (known.exported || !known.own) &&
              !is_unchanged(torch, tensor, look, known)) {
     forget_values(known);
+    known.parts.clear();
     known.writer = 0;
   }
   if (writer && known.writer) *writer = known.writer;
-  return add_view(torch, tensor, look, problem);
+  return add_view(torch, tensor, look, problem, false);
 }
 
 Tensor made_tensor(PyObject* tensor, bool own, std::string* problem) {
@@ -461,13 +484,15 @@ Tensor made_tensor(PyObject* tensor, bool own, std::string* problem) {
     return without_storage(look);
   }
   known_storage(torch, tensor, look, own);
-  return add_view(torch, tensor, look, problem);
+  return add_view(torch, tensor, look, problem, true);
 }
 
 void before_write(PyObject* tensor) {
   const std::uintptr_t storage = address(library()->storage_address, tensor);
   const auto found = tensors().storages.find(storage);
-  if (found != tensors().storages.end()) forget_values(found->second);
+  if (found == tensors().storages.end()) return;
+  found->second.parts.end_generation(parts_of(found->second.views));
+  forget_values(found->second);
 }
 
 void after_write(PyObject* tensor, std::uint64_t record) {

@@ -6,12 +6,14 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/record/cancel.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/values/memory_parts.h"
 
 namespace tapedeck {
 
@@ -64,7 +66,7 @@ struct BranchLimits {
 };
 
 /// Used by one thread at a time. Random numbers stay those of the original unless a change names their op:
-/// its position in the random sequence is an attribute.
+/// its position in the random sequence is an attribute. Those of PyTorch's ops always stay.
 class Branch {
  public:
   /// The original value of a tensor; throws ValueError and Cancelled.
@@ -78,6 +80,8 @@ class Branch {
   /// Whether a value looked at so far depends on a tensor that is newer than the changes but whose record or
   /// assignment was forgotten: it may depend on the changes, and is treated as if it did not.
   bool cut_off() const { return cut_off_; }
+  /// Records of PyTorch's random ops that keep their results though what they take depends on a change.
+  const std::set<std::uint32_t>& kept_random() const { return kept_random_; }
   /// Its value in the branch: the original if it does not depend on a change. Throws ValueError, code
   /// "too_expensive", if it takes more memory than the limit, and BranchError if an op rejects its changed
   /// inputs.
@@ -112,7 +116,10 @@ class Branch {
   void run(const std::vector<Visit>& plan, const Find& original, const CancelFlag* cancel,
            const ReplayProgress& progress);
   void compute(std::uint64_t tensor, const Find& original);
+  Tensor from_memory(const SharedPlace& shared, std::uint64_t tensor, const Find& original);
   Tensors run(const RecordView& record, const Find& original);
+  Tensors run_op_of(const RecordView& record, const Tensors& inputs, const Attributes& attributes,
+                    const Find& original);
   void keep(std::uint64_t tensor, Tensor value);
   void taken(std::uint64_t tensor);
   void may_go(std::uint64_t tensor);
@@ -131,6 +138,7 @@ class Branch {
   std::uint64_t first_ = UINT64_MAX;  ///< older tensors depend on no change: ids grow with time
   std::unordered_map<std::uint64_t, bool> depends_;
   bool cut_off_ = false;
+  std::set<std::uint32_t> kept_random_;
   std::unordered_map<std::uint64_t, Held> values_;
   std::unordered_map<std::uint64_t, std::size_t> uses_;  ///< how often the plan still needs each: those stay
   std::deque<std::uint64_t> order_;                      ///< the others, the first to drop in front

@@ -15,6 +15,8 @@ def encode(value):
         return b"\xf5" if value else b"\xf4"
     if isinstance(value, int):
         return _head(0, value) if value >= 0 else _head(1, -1 - value)
+    if isinstance(value, float):
+        return b"\xfb" + struct.pack(">d", value)
     if isinstance(value, str):
         data = value.encode()
         return _head(3, len(data)) + data
