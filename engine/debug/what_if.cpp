@@ -72,10 +72,10 @@ std::vector<Depending> depending_on(Branch& branch, const Trace& trace, std::uin
     if (!trace.read(number, record) || record.head.kind != EventKind::op) continue;
     // Not even what depends is known: which tensors lie in one memory is not in a file.
     if (is_foreign(*record.head.op) && !can_run_foreign())
-      throw ValueError("gone",
-                       "Op " + protocol::count_text(number) + " (" + record.name() +
-                           ") is one of PyTorch's, and PyTorch is not loaded here: What if? runs ops again in the "
-                           "process of the program. Run the program in the window to ask.");
+      throw ValueError(
+          "gone", "Op " + protocol::count_text(number) + " (" + record.name() +
+                      ") is one of PyTorch's, and PyTorch is not loaded here: What if? runs ops again in the "
+                      "process of the program. Run the program in the window to ask.");
     for (const std::uint64_t id : record.outputs) {
       if (!id || !branch.depends(id, &cancel)) continue;
       if (++count <= most_run) found.push_back({number, id});
@@ -112,7 +112,8 @@ std::string random_note(const Branch& branch, const Trace& trace) {
   RecordView record;
   if (kept.empty() || !trace.read(*kept.begin(), record)) return {};
   const std::string others = kept.size() == 1 ? "" : " and " + counted(kept.size() - 1, "other random op");
-  return op_text(record) + others + (kept.size() == 1 ? " draws random numbers and keeps its" : " draw random numbers and keep their") +
+  return op_text(record) + others +
+         (kept.size() == 1 ? " draws random numbers and keeps its" : " draw random numbers and keep their") +
          " recorded result, though what it is drawn from depends on the change.";
 }
 
@@ -134,8 +135,8 @@ std::set<std::uint64_t> memory_below(std::uint64_t tensor, const Trace& trace) {
     const ForeignOp* op =
         producer && trace.read(producer, record) && record.head.op ? foreign_of(*record.head.op) : nullptr;
     const bool is_view = op && std::ranges::any_of(op->results, [](const ForeignValue& result) {
-      return result.is_tensor && !result.alias.empty() && !result.written;
-    });
+                           return result.is_tensor && !result.alias.empty() && !result.written;
+                         });
     if (is_view && !record.inputs.empty()) add(record.inputs[0]);
   }
   return below;
@@ -148,13 +149,17 @@ std::string view_note(const std::vector<Change>& changes, const Recorder& record
     if (change.record) continue;
     const std::set<std::uint64_t> below = memory_below(change.tensor, trace);
     RecordView record;
-    for (std::uint32_t number = trace.tensors().get(change.tensor).producer() + 1; !below.empty() && number <= last; ++number) {
+    for (std::uint32_t number = trace.tensors().get(change.tensor).producer() + 1;
+         !below.empty() && number <= last; ++number) {
       check_cancelled(&cancel);
       if (!trace.read(number, record) || record.head.kind != EventKind::op) continue;
-      const auto read = std::ranges::find_if(record.inputs, [&](std::uint64_t id) { return below.contains(id); });
-      if (read == record.inputs.end() || std::ranges::find(record.outputs, change.tensor) != record.outputs.end()) continue;
-      return tensor_text(recorder, change.tensor) + " shares its memory with " + tensor_text(recorder, *read) +
-             ", through which " + op_text(record) +
+      const auto read =
+          std::ranges::find_if(record.inputs, [&](std::uint64_t id) { return below.contains(id); });
+      if (read == record.inputs.end() ||
+          std::ranges::find(record.outputs, change.tensor) != record.outputs.end())
+        continue;
+      return tensor_text(recorder, change.tensor) + " shares its memory with " +
+             tensor_text(recorder, *read) + ", through which " + op_text(record) +
              " reads it later: what is read in that way is not changed. Change that tensor to change both.";
     }
   }

@@ -24,10 +24,12 @@ def op(name, number=0):
     return records(kind="op", op=name)[number]
 
 def change(kind, **what):
-    return dict(dict(kind=kind, numbers=[]), **what)
+    numbers = what.pop("numbers", [])
+    absent = dict.fromkeys(("tensor", "element", "record", "attribute", "text", "result"))
+    return dict(absent, kind=kind, numbers=struct.pack(f"<{len(numbers)}d", *numbers), **what)
 
 def branch_of(*changes):
-    return client.ask("make_branch", changes=list(changes), sets=[])
+    return client.ask("make_branch", changes=list(changes), sets=[], last=None)
 
 def value_in(branch, tensor):
     count = math.prod(tensor["shape"])

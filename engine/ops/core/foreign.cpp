@@ -283,8 +283,9 @@ void check_names(const ForeignOp& op) {
 
 /// Contents that come of the shape alone, or that overwrite all that was there.
 bool reads_shapes_alone(const std::string& base, const ForeignOp& op) {
-  constexpr std::string_view overwriting[] = {"bernoulli_", "normal_",     "uniform_",   "random_", "exponential_",
-                                              "cauchy_",    "log_normal_", "geometric_", "zero_",   "fill_"};
+  constexpr std::string_view overwriting[] = {"bernoulli_",   "normal_", "uniform_",    "random_",
+                                              "exponential_", "cauchy_", "log_normal_", "geometric_",
+                                              "zero_",        "fill_"};
   const auto tensors = std::ranges::count_if(op.arguments, &ForeignValue::is_tensor);
   return tensors == 1 && (base.ends_with("_like") || base.starts_with("new_") ||
                           std::ranges::find(overwriting, base) != std::end(overwriting));

@@ -11,8 +11,8 @@ namespace tapedeck::python::torch {
 
 class StorageParts {
  public:
-  /// The memory is about to be written: `seen` are the tensors of it as it is. Those of older generations that
-  /// one of them covers are forgotten.
+  /// The memory is about to be written: `seen` are the tensors of it as it is. Those of older generations
+  /// that one of them covers are forgotten.
   void end_generation(std::vector<MemoryPart> seen);
   /// It changed in a way that no record shows.
   void clear() { *this = {}; }

@@ -11,8 +11,8 @@
 namespace tapedeck::python::torch {
 namespace {
 
-/// Beyond that a kind of op is tried at a later call. Until it has been tried, its results are held as leaves,
-/// which costs more than the one trial: so the feature maps of a network for pictures are below.
+/// Beyond that a kind of op is tried at a later call. Until it has been tried, its results are held as
+/// leaves, which costs more than the one trial: so the feature maps of a network for pictures are below.
 constexpr std::size_t most_tried_bytes = 256 << 20;
 
 py::object torch_attribute(const char* name) {

@@ -396,11 +396,13 @@ std::vector<MemoryPart> parts_of(const std::vector<View>& views) {
 /// A tensor that no op made here: what it was made of, where that was seen.
 void note_parts(const KnownStorage& known, const Tensor& made, const Look& look) {
   if (known.parts.empty() && known.views.empty()) return;
-  SharedPlace shared = known.parts.below({look.dtype, look.offset, look.shape, look.strides}, parts_of(known.views));
+  SharedPlace shared =
+      known.parts.below({look.dtype, look.offset, look.shape, look.strides}, parts_of(known.views));
   if (!shared.parts.empty()) note_shared_place(made.id(), std::move(shared));
 }
 
-Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem, bool made_here) {
+Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem,
+                bool made_here) {
   const Tensor made = view_of_snapshot(torch, tensor, look, problem);
   KnownStorage& known = tensors().storages[look.storage];
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });

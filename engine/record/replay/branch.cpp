@@ -79,6 +79,26 @@ Branch::Branch(const Recorder& recorder, std::vector<Change> changes, const Bran
     for (const std::uint64_t id : record.outputs)
       if (id) first_ = std::min(first_, id);
   }
+  if (can_run_foreign()) find_held_results();
+}
+
+void Branch::find_held_results() {
+  constexpr std::uint32_t records_at_once = 4096;
+  const Trace& trace = recorder_.trace();
+  const std::uint32_t newest = trace.newest();
+  const auto look = [&](const RecordGlance& glance) {
+    if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)) return;
+    for (const std::uint64_t id : glance.outputs)
+      if (id >= first_ && trace.tensors().get(id).producer() == 0) held_results_.emplace(id, glance.number);
+  };
+  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first <= newest; first += records_at_once)
+    trace.glance(first, std::min(newest, first + records_at_once - 1), look);
+}
+
+std::uint32_t Branch::producer_of(std::uint64_t tensor) const {
+  if (const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer()) return producer;
+  const auto held = held_results_.find(tensor);
+  return held == held_results_.end() ? 0 : held->second;
 }
 
 void Branch::check(const Change& change) const {
@@ -131,7 +151,7 @@ bool Branch::is_replaced(std::uint64_t tensor) const {
 }
 
 bool Branch::is_changed_result(std::uint64_t tensor) const {
-  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  const std::uint32_t producer = producer_of(tensor);
   if (!is_changed_op(producer)) return false;
   const std::span<const std::size_t> changes = changes_of_record(producer);
   const bool whole = std::ranges::any_of(changes, [&](std::size_t at) { return !changes_[at].result; });
@@ -177,7 +197,7 @@ void Branch::change_inputs(const RecordView& record, Tensors& inputs) const {
 }
 
 TensorIds Branch::made_of(std::uint64_t tensor) const {
-  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  const std::uint32_t producer = producer_of(tensor);
   RecordView record;
   if (producer != 0 && recorder_.trace().read(producer, record)) {
     const ForeignOp* foreign = record.head.op ? foreign_of(*record.head.op) : nullptr;
@@ -298,7 +318,7 @@ void Branch::run(const std::vector<Visit>& plan, const Find& original, const Can
 void Branch::compute(std::uint64_t tensor, const Find& original) {
   if (is_replaced(tensor)) return keep(tensor, changed(tensor, {}));
   RecordView record;
-  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  const std::uint32_t producer = producer_of(tensor);
   if (producer != 0 && !recorder_.trace().read(producer, record))
     refuse_branch("gone", "The value of ", tensor_text(recorder_, tensor),
                   " in the branch is gone: the record of its op was forgotten.");
@@ -337,7 +357,8 @@ namespace {
 /// way that its other result tells.
 Tensors dropout_again(const Tensor& input, const Tensor& mask, double share) {
   const Tensor kept = ops::multiply(input, ops::cast(mask, input.dtype()));
-  const Tensor factor = ops::cast(Tensor::scalar(share >= 1 ? 0 : 1 / (1 - share), DType::float64), input.dtype());
+  const Tensor factor =
+      ops::cast(Tensor::scalar(share >= 1 ? 0 : 1 / (1 - share), DType::float64), input.dtype());
   return {ops::multiply(kept, factor), mask};
 }
 

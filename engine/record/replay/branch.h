@@ -96,6 +96,9 @@ class Branch {
   };
 
   void check(const Change& change) const;
+  void find_held_results();
+  /// The record that made it; 0: none, or it was forgotten.
+  std::uint32_t producer_of(std::uint64_t tensor) const;
   /// Positions in `changes_`, rising.
   std::span<const std::size_t> changes_of_tensor(std::uint64_t tensor) const;
   std::span<const std::size_t> changes_of_record(std::uint32_t record) const;
@@ -139,6 +142,9 @@ class Branch {
   std::unordered_map<std::uint64_t, bool> depends_;
   bool cut_off_ = false;
   std::set<std::uint32_t> kept_random_;
+  /// By which record: results of PyTorch's ops that cannot run again are leaves of the trace, but depend on
+  /// what the op took.
+  std::unordered_map<std::uint64_t, std::uint32_t> held_results_;
   std::unordered_map<std::uint64_t, Held> values_;
   std::unordered_map<std::uint64_t, std::size_t> uses_;  ///< how often the plan still needs each: those stay
   std::deque<std::uint64_t> order_;                      ///< the others, the first to drop in front
