@@ -240,7 +240,7 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
                      "in its loop, by ending with a list of numbers, or over x values of its own with<br>"
                      "<code>tf.debugging.plot(\"loss\", ys, xs)</code>. What "
                      "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
-                     "here, too."),
+                     "here, too, and the curves of PyTorch's <code>SummaryWriter</code>."),
       this);
   empty->setTextFormat(Qt::RichText);
   empty->setAlignment(Qt::AlignCenter);

@@ -67,8 +67,10 @@ WantedEnvironment wantedEnvironment(const Document& document) {
 
 void keepEnvironment(Document& document, const QString& given) {
   if (!isScript(document.path())) {
+    // Against the interpreter of a Jupyter kernel, the program's own Python is a choice, too.
+    const bool plain = given.isEmpty() && kernelspecInterpreter(document.kernelspecName()).isEmpty();
     document.keep(environment_key,
-                  given.isEmpty() ? nlohmann::ordered_json() : nlohmann::ordered_json(given.toStdString()));
+                  plain ? nlohmann::ordered_json() : nlohmann::ordered_json(given.toStdString()));
     return;
   }
   QVariantMap programs = QSettings().value(QLatin1String(programs_key)).toMap();
@@ -78,6 +80,18 @@ void keepEnvironment(Document& document, const QString& given) {
     programs.insert(document.path(), given);
   }
   QSettings().setValue(QLatin1String(programs_key), programs);
+}
+
+bool importsTorch(const Document& document) {
+  static const QRegularExpression import(QStringLiteral("^[ \\t]*(?:import|from)[ \\t]+torch\\b"),
+                                         QRegularExpression::MultilineOption);
+  for (int i = 0; i < document.cellCount(); ++i) {
+    const Cell& cell = document.cell(i);
+    if (cell.type == CellType::code && cell.source.contains(QLatin1String("torch")) &&
+        import.match(cell.source).hasMatch())
+      return true;
+  }
+  return false;
 }
 
 QString kernelspecInterpreter(const QString& name) {

@@ -24,6 +24,9 @@ WantedEnvironment wantedEnvironment(const Document& document);
 /// Keeps the choice with it. `given` empty: the app's own.
 void keepEnvironment(Document& document, const QString& given);
 
+/// A line of its code imports torch or a module of it.
+bool importsTorch(const Document& document);
+
 /// The interpreter that the argv of a Jupyter kernel of that name has; empty: there is none, it is not
 /// Python's, or it is Tapedeck's own. Looks where Jupyter does.
 QString kernelspecInterpreter(const QString& name);

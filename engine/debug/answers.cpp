@@ -248,6 +248,11 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
               return comparisons_.first_difference(ask, finder_there(cancel, quietly), cancel, report);
             });
           },
+          [&](const CompareLayers& compare) {
+            return job([this, compare, quietly](const CancelFlag& cancel, const Jobs::Report& report) {
+              return comparisons_.layers(compare, finder_there(cancel, quietly), cancel, report);
+            });
+          },
           [&](const GetComparisonCurves& get) {
             return job(
                 [this, get](const CancelFlag&, const Jobs::Report&) { return comparisons_.curves(get); });

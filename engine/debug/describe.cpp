@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/graph/eager.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -30,6 +31,19 @@ void describe_outputs(const Recorder& recorder, const RecordView& view, bool wit
     info.shape = extents(spec.shape);
     record.outputs.push_back(std::move(info));
   }
+}
+
+/// Of another framework's tensors that are held as leaves it is known which op made them, or wrote into their
+/// memory last.
+void describe_makers(const RecordView& view, protocol::Record& record) {
+  if (view.head.kind != EventKind::op) return;
+  for (const ForeignMemory& known : foreign_memory(*view.head.op, view.head.attributes))
+    if (known.input < record.inputs.size() && record.inputs[known.input].producer == 0)
+      record.inputs[known.input].producer = known.writer;
+  for (protocol::TensorInfo& output : record.outputs)
+    if (output.id != 0 && output.producer == 0 &&
+        std::ranges::find(view.inputs, output.id) == view.inputs.end())
+      output.producer = view.number;
 }
 
 protocol::Record forgotten(std::uint32_t number, std::uint32_t oldest) {
@@ -97,7 +111,9 @@ protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, boo
 
 bool sums_gradients(const Recorder& recorder, const RecordView& view) {
   const RecordHead& head = view.head;
-  if (head.kind != EventKind::op || !head.backward || !head.op || head.op->form != Form::sum) return false;
+  if (head.kind != EventKind::op || head.custom_gradient || !head.backward || !head.op ||
+      head.op->form != Form::sum)
+    return false;
   RecordView parent;
   return head.parent != 0 && recorder.trace().read(head.parent, parent) &&
          parent.head.kind == EventKind::playback;
@@ -145,6 +161,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   for (const std::uint64_t id : view.inputs)
     record.inputs.push_back(tensor_info(recorder, id, with_previews));
   describe_outputs(recorder, view, with_previews, record);
+  if (head.op && is_foreign(*head.op)) describe_makers(view, record);
   record.error = view.error;
   return record;
 }

@@ -174,6 +174,11 @@ class HitSearch {
     take_assignments(first, last);
   }
 
+  /// As the recorder has it: the program's own code ran the op in a backward pass of another framework.
+  static bool is_of_hook(const RecordHead& head) {
+    return head.kind == EventKind::op && head.custom_gradient;
+  }
+
   static bool stands(const RecordHead& head) {
     return head.kind == EventKind::op || head.kind == EventKind::vjp || is_function_call(head);
   }
@@ -198,10 +203,11 @@ class HitSearch {
     const RecordHead& head = record.head;
     leave_calls(head);
     if (is_branch_side(head)) sides_[record.number] = enclosing_of(head);
-    const bool hidden = hiding_.contains(head.parent);
+    const bool hidden = hiding_.contains(head.parent) && !is_of_hook(head);
     if (hidden || (head.kind == EventKind::vjp && !head.custom_gradient)) hiding_.insert(record.number);
     if (head.kind == EventKind::playback) playbacks_.insert(record.number);
-    const bool by_playback = head.kind == EventKind::op && playbacks_.contains(head.parent);
+    const bool by_playback =
+        head.kind == EventKind::op && !is_of_hook(head) && playbacks_.contains(head.parent);
     const bool is_op = (head.kind == EventKind::op && !by_playback) || is_function_call(head);
     const bool is_sum = by_playback && is_stop_of_playback(*head.op);
     if (hidden || (!is_op && !is_sum && head.kind != EventKind::vjp)) return record.number;
@@ -238,7 +244,7 @@ class HitSearch {
           breakpoint.condition, [&](const Condition& leaf) { return terms[leaf.number].verdict(record); });
       if (verdict == Verdict::no) continue;
       const bool hides = head.kind == EventKind::op && !is_stop_of_playback(*head.op);
-      Candidate candidate{i, pass, 0, hides, head.parent, verdict, {}};
+      Candidate candidate{i, pass, 0, hides, is_of_hook(head) ? 0 : head.parent, verdict, {}};
       candidate.record.number = record.number;
       candidate.record.outputs.assign(record.outputs.begin(), record.outputs.end());
       if (verdict == Verdict::unknown) {

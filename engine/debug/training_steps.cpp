@@ -3,17 +3,29 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/ops/core/foreign.h"
+#include "engine/record/trace/scope.h"
+
 namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint32_t step_records = 8192;  // a glance: no record is forgotten meanwhile
 constexpr std::size_t most_assignments = std::size_t{1} << 17;
 
-bool is_update(const RecordHead& head) {
-  return head.kind == EventKind::op && head.op && head.op->updates;
+bool updates(const RecordHead& head) {
+  return head.kind == EventKind::op && is_update(head.op, head.scope, head.backward);
 }
 
 }  // namespace
+
+// "SGD.step" is innermost: what a closure does is in a module's scope, or in a backward pass.
+bool is_update(const OpDef* op, std::uint32_t scope, bool backward) {
+  if (!op) return false;
+  if (op->updates) return true;
+  if (backward || scope == 0 || !is_foreign(*op)) return false;
+  const ForeignOp* foreign = foreign_of(*op);
+  return foreign && foreign->writes && scope_text(scope).ends_with(".step");
+}
 
 // The recorder says what a playback is asked for when its record is there to be seen already.
 void TrainingSteps::find_sources() {
@@ -57,7 +69,7 @@ bool TrainingSteps::made_by_update(std::uint64_t tensor) const {
   bool update = false;
   if (producer != 0)
     recorder_->trace().glance(producer, producer, [&](const RecordGlance& record) {
-      update = record.number == producer && is_update(record.head);
+      update = record.number == producer && updates(record.head);
     });
   return update;
 }
@@ -138,7 +150,7 @@ std::uint32_t TrainingSteps::read_events(std::uint32_t last, std::vector<Event>&
     if (head.kind == EventKind::playback) {
       plays = true;
       events.push_back({record.number, head.thread, What::playback});
-    } else if (is_update(head)) {
+    } else if (updates(head)) {
       events.push_back({record.number, head.thread, What::update});
     } else if (!plays && head.depth == 0) {
       const Event* before = events.empty() ? nullptr : &events.back();

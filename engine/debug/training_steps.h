@@ -13,6 +13,10 @@
 
 namespace tapedeck::debug {
 
+/// Whether an op updates variables: one of the engine's optimisers, or one of PyTorch's that writes inside of
+/// an optimiser's step.
+bool is_update(const OpDef* op, std::uint32_t scope, bool backward);
+
 /// A step ends with updates of variables after a playback: an optimiser's update ops, or assignments to what
 /// the playback was asked for. The next step begins after the last of them. In a program without tapes,
 /// consecutive update ops of a thread form one step.

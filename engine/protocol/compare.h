@@ -71,10 +71,13 @@ struct ComparedSide {
 /// are kept.
 struct MakeComparison {
   ComparedSide left, right;
+  /// A name map: "encoder/layer_0 = blocks.0" in lines, or a JSON object. With one the sides are compared as
+  /// a port and its original.
+  std::optional<std::string> names = {};
   static constexpr const char* type = "make_comparison";
   template <class Visit, class Self = MakeComparison>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("left", &Self::left), field("right", &Self::right));
+    return visit(field("left", &Self::left), field("right", &Self::right), field("names", &Self::names));
   }
 };
 
@@ -95,6 +98,9 @@ struct Compared {
   std::uint64_t same = 0, other_attributes = 0, other_shapes = 0, only_left = 0, only_right = 0;
   ComparedSide left, right;           ///< as they were compared: the records that are kept
   std::vector<ComparisonPart> parts;  ///< of about as many rows each, at most 512
+  /// The sides are of two frameworks (or one is a file of tensors): ops are paired by layer and kind, values
+  /// may have their axes in another order, and there are layers to compare.
+  bool port = false;
   static constexpr const char* type = "compared";
   template <class Visit, class Self = Compared>
   static constexpr auto fields(Visit&& visit) {
@@ -103,7 +109,7 @@ struct Compared {
                  field("other_attributes", &Self::other_attributes),
                  field("other_shapes", &Self::other_shapes), field("only_left", &Self::only_left),
                  field("only_right", &Self::only_right), field("left", &Self::left),
-                 field("right", &Self::right), field("parts", &Self::parts));
+                 field("right", &Self::right), field("parts", &Self::parts), field("port", &Self::port));
   }
 };
 
@@ -193,6 +199,9 @@ struct ComparedOperand {
   std::optional<std::vector<std::int64_t>> element;    ///< the one that differs most
   std::optional<std::string> left_value, right_value;  ///< there
   std::optional<std::string> left_text, right_text;    ///< all of it where it is small
+  /// Of a port: "after transposing 0,2,3,1": how the left one's axes are those of the right one. `element` is
+  /// one of the left tensor so laid out.
+  std::optional<std::string> layout = {};
   template <class Visit, class Self = ComparedOperand>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("role", &Self::role), field("result", &Self::result), field("left", &Self::left),
@@ -201,7 +210,8 @@ struct ComparedOperand {
                  field("differing", &Self::differing), field("max_absolute", &Self::max_absolute),
                  field("max_relative", &Self::max_relative), field("element", &Self::element),
                  field("left_value", &Self::left_value), field("right_value", &Self::right_value),
-                 field("left_text", &Self::left_text), field("right_text", &Self::right_text));
+                 field("left_text", &Self::left_text), field("right_text", &Self::right_text),
+                 field("layout", &Self::layout));
   }
 };
 
@@ -271,6 +281,62 @@ struct FirstDifference {
                  field("sentence", &Self::sentence), field("row", &Self::row), field("left", &Self::left),
                  field("right", &Self::right), field("looked_at", &Self::looked_at),
                  field("rows", &Self::rows), field("complete", &Self::complete));
+  }
+};
+
+/// What of a layer is compared.
+enum class LayerRole : std::uint8_t { output, value, output_gradient, value_gradient };
+constexpr auto names(LayerRole) {
+  return std::array<std::string_view, 4>{"output", "value", "output_gradient", "value_gradient"};
+}
+
+struct ComparedLayerPart {
+  LayerRole role = LayerRole::output;
+  ComparedOperand tensors;           ///< `role` there is its name: "kernel | weight"
+  std::optional<std::uint64_t> row;  ///< of an output
+  template <class Visit, class Self = ComparedLayerPart>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("role", &Self::role), field("tensors", &Self::tensors), field("row", &Self::row));
+  }
+};
+
+struct ComparedLayer {
+  std::optional<std::string> left,
+      right;  ///< names; absent: only the other side has it; empty: outside of layers
+  std::vector<ComparedLayerPart> parts;  ///< none where only one side has the layer
+  template <class Visit, class Self = ComparedLayer>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("left", &Self::left), field("right", &Self::right), field("parts", &Self::parts));
+  }
+};
+
+/// The layers of both sides of a port: their outputs, weights and gradients in the first pass. Answer:
+/// ComparedLayers, with Progress before it.
+struct CompareLayers {
+  std::uint64_t comparison = 0;
+  double relative = 0, absolute = 0;
+  std::vector<CellLabel> labels;  ///< for the sentence
+  static constexpr const char* type = "compare_layers";
+  template <class Visit, class Self = CompareLayers>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("relative", &Self::relative),
+                 field("absolute", &Self::absolute), field("labels", &Self::labels));
+  }
+};
+
+struct ComparedLayers {
+  std::uint64_t comparison = 0;
+  std::string sentence;                ///< the first that differs, with both lines
+  std::vector<ComparedLayer> layers;   ///< in the left side's order, then those of the right side alone
+  std::optional<std::uint64_t> first;  ///< the layer that differs first; absent: none does
+  std::optional<std::uint64_t> row;    ///< the first op in it that differs
+  bool complete = true;                ///< false: some values are gone, the sentence says how many
+  static constexpr const char* type = "compared_layers";
+  template <class Visit, class Self = ComparedLayers>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("sentence", &Self::sentence),
+                 field("layers", &Self::layers), field("first", &Self::first), field("row", &Self::row),
+                 field("complete", &Self::complete));
   }
 };
 

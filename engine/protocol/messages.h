@@ -29,16 +29,17 @@ using Request =
           GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, GetProfile,
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
-          FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries,
-          GetGraphFunctions, GetGraph, Cancel>;
-using Reply = OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics,
-                    FoundElement, Series, Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames,
-                    Variables, Evaluation, Completions, HeldValue, Breakpoints, Branched, BranchPreviews,
-                    TakenOver, TraceSaved, TraceFileInfo, SourceText, MemoryCurve, MemoryState, FoundNames,
-                    RecomputeSavings, Profile, ProfileTrack, ProfileTotals, ProfileFlame, ProfileSteps,
-                    ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows, ComparisonPlace,
-                    ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve, HealthSampled,
-                    HealthFindings, FoundHit, RecordGroups, GraphFunctions, GraphRows, Progress, Failure>;
+          FindFirstDifference, CompareLayers, GetComparisonTile, GetComparisonCurves, DropComparison,
+          GetHealth, GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups,
+          GetBranchSeries, GetGraphFunctions, GetGraph, Cancel>;
+using Reply =
+    OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series,
+          Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
+          HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo, SourceText,
+          MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,
+          ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows,
+          ComparisonPlace, ComparedOperands, FirstDifference, ComparedLayers, ComparisonCurves, Health,
+          HealthCurve, HealthSampled, HealthFindings, FoundHit, RecordGroups, GraphFunctions, GraphRows,
+          Progress, Failure>;
 
 }  // namespace tapedeck::protocol

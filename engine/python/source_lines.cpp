@@ -196,6 +196,20 @@ bool is_users(PyCodeObject* code) {
   return code_of(code).owner != Owner::package;
 }
 
+bool users_code_runs_in(PyFrameObject* outer) {
+  auto frame = py::reinterpret_steal<py::object>(
+      reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+  while (frame && frame.ptr() != reinterpret_cast<PyObject*>(outer)) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    PyCodeObject* code = PyFrame_GetCode(raw);
+    const bool found = is_users(code);
+    Py_DECREF(code);
+    if (found) return true;
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+  return false;
+}
+
 bool is_of_cell(PyCodeObject* code) {
   return code_of(code).owner == Owner::cell;
 }

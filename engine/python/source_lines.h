@@ -36,6 +36,10 @@ std::uint32_t location_in_code(PyCodeObject* code, int instruction);
 /// Code of the user's, in cells or files: none of the package's.
 bool is_users(PyCodeObject* code);
 
+/// Whether code of the user's runs on this thread that a frame called, which waits for it. The frame itself
+/// does not count.
+bool users_code_runs_in(PyFrameObject* outer);
+
 /// Code of a notebook's cell; of no file, also where files are cells.
 bool is_of_cell(PyCodeObject* code);
 

@@ -53,6 +53,11 @@ BreakEvent seen_by_breakpoints(const Event& event, const RecordHead& head, std::
   return seen;
 }
 
+/// Of another framework's backward pass: the program's own code runs the op, in a hook.
+bool is_of_hook(const Event& event) {
+  return event.kind == EventKind::op && event.custom_gradient;
+}
+
 }  // namespace
 
 Recorder::Recorder(const RecorderOptions& options) : Recorder(options, nullptr) {}
@@ -195,8 +200,9 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
     head.scope = trace_.scope_of(static_cast<std::uint32_t>(event.forward_record));
   else if (parent && parent->backward && parent->scope_around == head.scope)
     head.scope = parent->scope;
-  // All ops of a built-in VJP come from the one line that played the tape.
-  head.location = parent && parent->hides_ops ? parent->location : capture_location();
+  // All ops of a built-in VJP come from the one line that played the tape, but for those of a hook of the
+  // program.
+  head.location = parent && parent->hides_ops && !is_of_hook(event) ? parent->location : capture_location();
   if (event.attributes) head.attributes = *event.attributes;
   head.start = now();
   return head;
@@ -288,10 +294,12 @@ std::uint64_t Recorder::begin(const Event& event) {
   const std::int64_t start = head.start;
   const std::uint32_t location = head.location;
   const std::uint32_t enclosing = parent ? parent->enclosing : 0;
-  // A stop is an op, unless a built-in VJP or the playback itself runs it; a VJP; a sum of gradients; and a
-  // call of a graph function. The ops inside of custom gradients and of such calls are stops.
+  // A stop is an op, unless a built-in VJP or the playback itself runs it (and no hook of the program's); a
+  // VJP; a sum of gradients; and a call of a graph function. The ops inside of custom gradients and of such
+  // calls are stops.
   const bool by_playback = parent && event.kind == EventKind::op && parent->kind == EventKind::playback;
-  const bool hidden = parent && (parent->hides_ops || (by_playback && !is_stop_of_playback(*event.op)));
+  const bool hidden =
+      parent && !is_of_hook(event) && (parent->hides_ops || (by_playback && !is_stop_of_playback(*event.op)));
   const bool gave_up = std::exchange(thread.gave_up, false);
   const bool waits = !hidden && !gave_up;
   const bool is_call = event.kind == EventKind::call && !event.part;
@@ -303,7 +311,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   std::optional<BreakEvent> seen;
   if (breaks) {
     seen = seen_by_breakpoints(event, head, 0, enclosing);
-    seen->sums_gradients = by_playback;
+    seen->sums_gradients = by_playback && !is_of_hook(event);
   }
 
   if (health_sampler_.on() && event.kind == EventKind::op) [[unlikely]]

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -16,18 +17,25 @@
 #include <unordered_set>
 
 #include "engine/backend/devices.h"
+#include "engine/debug/compare/comparisons.h"
+#include "engine/debug/compare/tensor_file.h"
 #include "engine/debug/server.h"
 #include "engine/ops/core/op.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace_file/open.h"
+#include "engine/record/trace_file/save.h"
 
 namespace {
 
 constexpr const char* usage =
-    "tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY\ntapedeck-trace FILE --check";
+    "tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY\n"
+    "tapedeck-trace FILE --check\n"
+    "tapedeck-trace FILE --compare OTHER [--names MAP]";
 
 struct Arguments {
   std::string file, endpoint, key_file;
-  bool check = false;  ///< reads the whole file, and reports damage
+  std::string other, names;  ///< compares the layers of both
+  bool check = false;        ///< reads the whole file, and reports damage
 };
 
 std::optional<Arguments> read_arguments(int count, char** texts) {
@@ -36,6 +44,8 @@ std::optional<Arguments> read_arguments(int count, char** texts) {
     const std::string text = texts[i];
     std::string* target = text == "--endpoint"   ? &arguments.endpoint
                           : text == "--key-file" ? &arguments.key_file
+                          : text == "--compare"  ? &arguments.other
+                          : text == "--names"    ? &arguments.names
                                                  : nullptr;
     if (target) {
       if (++i == count) return std::nullopt;
@@ -49,16 +59,78 @@ std::optional<Arguments> read_arguments(int count, char** texts) {
     }
   }
   const bool serves = !arguments.endpoint.empty() && !arguments.key_file.empty();
-  if (arguments.file.empty() || serves == arguments.check) return std::nullopt;
+  if (arguments.file.empty() || serves + arguments.check + !arguments.other.empty() != 1) return std::nullopt;
+  if (!arguments.names.empty() && arguments.other.empty()) return std::nullopt;
   return arguments;
 }
 
-std::string read_key(const std::string& path) {
+std::string read_text(const char* what, const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  std::string key((std::istreambuf_iterator<char>(stream)), {});
+  std::string text((std::istreambuf_iterator<char>(stream)), {});
   if (!stream.is_open() || stream.bad())
-    throw std::runtime_error("The key file " + path + " cannot be read: " + std::strerror(errno) + ".");
-  return key;
+    throw std::runtime_error("The " + std::string(what) + " " + path +
+                             " cannot be read: " + std::strerror(errno) + ".");
+  return text;
+}
+
+/// A file of tensors becomes a trace, in a file of its own while this process lives.
+class OpenedFile {
+ public:
+  explicit OpenedFile(const std::string& path) {
+    if (tapedeck::debug::is_tensor_file(path)) {
+      const auto tensors = tapedeck::debug::open_tensor_file(path);
+      const char* folder = std::getenv("TMPDIR");
+      temporary_ = std::string(folder && *folder ? folder : "/tmp") + "/tapedeck-tensors-XXXXXX";
+      const int descriptor = ::mkstemp(temporary_.data());
+      if (descriptor < 0)
+        throw std::runtime_error("No file can be made as " + temporary_ + ": " + std::strerror(errno) + ".");
+      ::close(descriptor);
+      tapedeck::protocol::SaveTrace request;
+      request.path = temporary_;
+      tapedeck::trace_file::save(*tensors, request);
+    }
+    recorder = tapedeck::trace_file::open(temporary_.empty() ? path : temporary_);
+  }
+  ~OpenedFile() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  OpenedFile(const OpenedFile&) = delete;
+
+  std::shared_ptr<tapedeck::Recorder> recorder;
+
+ private:
+  std::string temporary_;
+};
+
+/// Prints what the layers of both files have in common; returns the exit status: 1 where a value differs.
+int compare(tapedeck::Recorder& recorder, const Arguments& arguments) {
+  using namespace tapedeck;
+  constexpr double relative = 1e-4, absolute = 1e-5;
+  debug::Branches branches(recorder);
+  debug::Comparisons comparisons(recorder, branches);
+  CancelFlag cancel{false};
+  protocol::MakeComparison make;
+  make.right.path = arguments.other;
+  make.names = arguments.names.empty() ? std::string() : read_text("name map", arguments.names);
+  const protocol::Compared compared = comparisons.make(make, cancel, {});
+  std::printf("%s\n", compared.sentence.c_str());
+  const auto find = [&](std::uint64_t id) { return find_value(recorder, id).value; };
+  const protocol::ComparedLayers layers =
+      comparisons.layers({compared.comparison, relative, absolute, {}}, find, cancel, {});
+  for (const protocol::ComparedLayer& layer : layers.layers)
+    for (const protocol::ComparedLayerPart& part : layer.parts) {
+      const protocol::ComparedOperand& one = part.tensors;
+      const char* verdict = one.values == protocol::Agreement::agree    ? "agrees"
+                            : one.values == protocol::Agreement::differ ? "DIFFERS"
+                                                                        : "unknown";
+      std::printf("%s | %s: %s: %s%s%s", layer.left.value_or("").c_str(), layer.right.value_or("").c_str(),
+                  one.role.c_str(), verdict, one.layout ? " " : "", one.layout.value_or("").c_str());
+      if (one.values == protocol::Agreement::differ)
+        std::printf(", by up to %.3g (relative %.3g)", one.max_absolute, one.max_relative);
+      std::printf("\n");
+    }
+  std::printf("%s\n", layers.sentence.c_str());
+  return layers.first ? 1 : 0;
 }
 
 /// Reads every record and every value; returns the exit status.
@@ -125,11 +197,13 @@ int main(int count, char** texts) {
   }
   try {
     bound_memory();
-    const auto recorder = tapedeck::trace_file::open(arguments->file);
+    const OpenedFile opened(arguments->file);
+    const auto& recorder = opened.recorder;
+    if (!arguments->other.empty()) return compare(*recorder, *arguments);
     if (arguments->check) return check(*recorder);
     // Ops run again on the device where they ran, if that GPU exists; starting CUDA takes a while.
     if (recorder->file()->mentions_gpus()) tapedeck::load_gpus();
-    const std::string key = read_key(arguments->key_file);
+    const std::string key = read_text("key file", arguments->key_file);
     const tapedeck::debug::DebugServer server(*recorder, arguments->endpoint, key);
     std::puts("ready");
     std::fflush(stdout);

@@ -54,8 +54,9 @@ void WhyActions::addTo(QMenu* menu) const {
 
 void WhyActions::update() {
   for (int i = 0; i < actions_.size(); ++i) {
-    const QString refusal =
-        model_->refusal(static_cast<Question>(actions_[i]->data().toInt()), model_->subject());
+    const auto question = static_cast<Question>(actions_[i]->data().toInt());
+    actions_[i]->setText(model_->textOf(question, model_->subject()));
+    const QString refusal = model_->refusal(question, model_->subject());
     allow(actions_[i], tips_[i], refusal);
   }
 }

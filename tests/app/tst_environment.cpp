@@ -6,11 +6,13 @@
 #include <QDialog>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPointer>
 #include <QPushButton>
 #include <QStatusBar>
 #include <nlohmann/json.hpp>
 
 #include "app/control/chosen_environments.h"
+#include "app/kernel/process/module_install.h"
 #include "tests/app/sample_window.h"
 #include "tests/files.h"
 #include "tests/test_program.h"
@@ -65,6 +67,25 @@ class TestEnvironment : public QObject, private SampleWindow {
     return waitFor([&] { return document().path() == path; }, patience) && showActive(window_.get());
   }
   QString state() const { return window_->findChild<QLabel*>("sessionState")->text(); }
+
+  /// A notebook that names a Jupyter kernel, which runs the interpreter of `given`.
+  QString writeNotebookOfKernel(const QString& name, const QString& given) {
+    QDir(folder_.path()).mkpath("jupyter/kernels/torch-env");
+    const nlohmann::json spec = {
+        {"argv",
+         {(given + "/bin/python3").toStdString(), "-m", "ipykernel_launcher", "-f", "{connection_file}"}},
+        {"display_name", "Torch"},
+        {"language", "python"}};
+    tapedeck::test::write(folder_.filePath("jupyter/kernels/torch-env/kernel.json"),
+                          QByteArray::fromStdString(spec.dump()));
+    qputenv("JUPYTER_PATH", folder_.filePath("jupyter").toUtf8());
+    const QString path = writeNotebook(folder_, name, {"print(1)"});
+    auto notebook = nlohmann::json::parse(tapedeck::test::contents(path).toStdString());
+    notebook["metadata"]["kernelspec"] = {
+        {"name", "torch-env"}, {"display_name", "Torch"}, {"language", "python"}};
+    tapedeck::test::write(path, QByteArray::fromStdString(notebook.dump(1)));
+    return path;
+  }
 
  private slots:
   void initTestCase() { useOwnSettingsAndCache(); }
@@ -199,23 +220,9 @@ class TestEnvironment : public QObject, private SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(QFileInfo::exists(mark), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(state().startsWith("session in foreign: ready"), qPrintable(state()), patience);
   }
-
   void aJupyterKernelThatTheNotebookNamesIsOffered() {
     const QString given = makeEnvironment("of-kernel", bare());
-    QDir(folder_.path()).mkpath("jupyter/kernels/torch-env");
-    const nlohmann::json spec = {
-        {"argv",
-         {(given + "/bin/python3").toStdString(), "-m", "ipykernel_launcher", "-f", "{connection_file}"}},
-        {"display_name", "Torch"},
-        {"language", "python"}};
-    tapedeck::test::write(folder_.filePath("jupyter/kernels/torch-env/kernel.json"),
-                          QByteArray::fromStdString(spec.dump()));
-    qputenv("JUPYTER_PATH", folder_.filePath("jupyter").toUtf8());
-    const QString path = writeNotebook(folder_, "named.ipynb", {"print(1)"});
-    auto notebook = nlohmann::json::parse(tapedeck::test::contents(path).toStdString());
-    notebook["metadata"]["kernelspec"] = {
-        {"name", "torch-env"}, {"display_name", "Torch"}, {"language", "python"}};
-    tapedeck::test::write(path, QByteArray::fromStdString(notebook.dump(1)));
+    const QString path = writeNotebookOfKernel("named.ipynb", given);
     window_ = newWindow();
     window_->openNotebook(path);
     QTRY_VERIFY_WITH_TIMEOUT(window_->messages()->text().contains("names the Jupyter kernel \"torch-env\""),
@@ -225,6 +232,117 @@ class TestEnvironment : public QObject, private SampleWindow {
     QCOMPARE(window_->kernel()->pythonEnvironment(), given + "/bin/python3");
     QTRY_VERIFY(state().startsWith("no session in of-kernel"));
     qunsetenv("JUPYTER_PATH");
+  }
+
+  void tapedecksOwnPythonIsRememberedAgainstTheKernelThatANotebookNames() {
+    const QString given = makeEnvironment("of-kernel", bare());
+    const QString path = writeNotebookOfKernel("own.ipynb", given);
+    addRecentEnvironment(given + "/bin/python3");  // chosen before: it is used without a question
+    window_ = newWindow();
+    QVERIFY(openHere(path));
+    QTRY_COMPARE(window_->kernel()->pythonEnvironment(), given + "/bin/python3");
+    press(Qt::Key_Y, Qt::ControlModifier | Qt::AltModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(dialog() && dialog()->isVisible());
+    part<QLineEdit>("environmentPath")->clear();
+    QTRY_VERIFY_WITH_TIMEOUT(part<QPushButton>("useEnvironment")->isEnabled(), patience);
+    clickOn(part<QPushButton>("useEnvironment"));
+    QTRY_VERIFY(!dialog());
+    QCOMPARE(window_->kernel()->pythonEnvironment(), QString());
+    QVERIFY(showActive(window_.get()));
+    press(Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->isWindowModified(), patience);
+
+    window_ = newWindow();
+    QVERIFY(openHere(path));
+    QCOMPARE(window_->kernel()->pythonEnvironment(), QString());
+    QCOMPARE(window_->messages()->text(), QString());
+    qunsetenv("JUPYTER_PATH");
+  }
+
+  void theEnvironmentOfAStartIsThatOfAllItsNotebooks() {
+    const QString given = makeEnvironment("of-start", bare());
+    window_ = newWindow();
+    window_->runIn(given);
+    const QString first = writeNotebook(folder_, "first.ipynb", {"1"});
+    const QString second = writeNotebook(folder_, "second.ipynb", {"2"});
+    window_->openNotebook(first);
+    window_->openNotebook(second);
+    QPointer<MainWindow> other;
+    for (QWidget* widget : QApplication::topLevelWidgets())
+      if (auto* main = qobject_cast<MainWindow*>(widget); main && main != window_.get()) other = main;
+    QVERIFY(other);
+    for (const auto& [window, path] : {std::pair<MainWindow*, QString>(window_.get(), first),
+                                       std::pair<MainWindow*, QString>(other, second)}) {
+      QTRY_COMPARE_WITH_TIMEOUT(window->document()->path(), path, patience);
+      QCOMPARE(window->kernel()->pythonEnvironment(), given);
+      QVERIFY(!window->isWindowModified());
+    }
+    delete other;
+  }
+
+  void aProgramThatImportsTorchIsOfferedAnEnvironment() {
+    window_ = newWindow();
+    window_->openNotebook(
+        writeNotebook(folder_, "needs.ipynb", {"x = 1", "if True:\n    from torch import nn"}));
+    QTRY_VERIFY2_WITH_TIMEOUT(window_->messages()->text().contains(
+                                  "needs.ipynb imports torch, which Tapedeck's own Python doesn't have"),
+                              qPrintable(window_->messages()->text()), patience);
+    for (auto* button : window_->messages()->findChildren<QAbstractButton*>())
+      if (button->text() == "Choose an environment…") clickOn(button);
+    QTRY_VERIFY(dialog() && dialog()->isVisible());
+    QTest::keyClicks(part<QLineEdit>("environmentPath"), makeEnvironment("chosen", bare()));
+    QTRY_VERIFY_WITH_TIMEOUT(part<QPushButton>("useEnvironment")->isEnabled(), patience);
+    clickOn(part<QPushButton>("useEnvironment"));
+    QTRY_COMPARE(window_->messages()->text(), QString());
+  }
+
+  void otherProgramsAreNotAskedForTorch() {
+    window_ = newWindow();
+    QVERIFY(
+        openHere(writeNotebook(folder_, "plain.ipynb", {"import torchless\n# import torch", "torch = 1"})));
+    nothingMayHappenFor(300);
+    QCOMPARE(window_->messages()->text(), QString());
+  }
+
+  void whatAStoppedInstallationMayHaveChangedIsSaid_data() {
+    QTest::addColumn<QString>("script");
+    QTest::addColumn<bool>("stop");
+    QTest::addColumn<QString>("sentence");
+    QTest::newRow("while it builds")
+        << "echo 'Building (7 %)'; sleep 100" << true
+        << "The installation was stopped; nothing was changed in the environment.";
+    QTest::newRow("while it writes")
+        << "echo 'Building (100 %)'; echo \"Installing the module into $2.\"; echo wait; sleep 100" << true
+        << "The installation was stopped while it wrote into /some/env: the module may be there in part. "
+           "Install it again, or remove it (pip uninstall tapedeck).";
+    QTest::newRow("fails before") << "echo no compiler; exit 3" << false
+                                  << "The module was not installed:\nno compiler";
+    QTest::newRow("fails there") << "echo \"Installing the module into $2.\"; echo no room; exit 1" << false
+                                 << "The installation failed; /some/env may have changed:\n"
+                                    "Installing the module into /some/env.\nno room";
+  }
+  void whatAStoppedInstallationMayHaveChangedIsSaid() {
+    QFETCH(QString, script);
+    QFETCH(bool, stop);
+    QFETCH(QString, sentence);
+    const QString path = folder_.filePath("install.sh");
+    tapedeck::test::write(path, "#!/bin/sh\n" + script.toUtf8() + "\n");
+    QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    ModuleInstall install;
+    QString last, end;
+    bool done = true;
+    connect(&install, &ModuleInstall::progressed, this, [&](const QString& said) { last = said; });
+    connect(&install, &ModuleInstall::finished, this, [&](bool installed, const QString& said) {
+      done = installed;
+      end = said;
+    });
+    install.start(path, "/some/env");
+    if (stop) {
+      QTRY_VERIFY_WITH_TIMEOUT(last == "Building (7 %)" || last == "wait", patience);
+      install.cancel();
+    }
+    QTRY_COMPARE_WITH_TIMEOUT(end, sentence, patience);
+    QVERIFY(!done && !install.running());
   }
 
   void withTorchTheProgramRunsBesideTheEngineAndIsStepped() {

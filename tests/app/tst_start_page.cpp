@@ -52,7 +52,7 @@ class TestStartPage : public QObject {
       ++puzzles;
       in_sight += page()->viewport()->rect().contains(placeOf(card(sample)));
     }
-    QCOMPARE(sides.size(), 3);
+    QCOMPARE(sides.size(), 4);
     for (const QSet<int>& side : sides) QCOMPARE(side.size(), 1);
     QCOMPARE(pictures.size(), samples().size());  // each its own
     QCOMPARE(puzzles, 10);
@@ -81,7 +81,7 @@ class TestStartPage : public QObject {
       if (!menu->title().remove('&').startsWith("Open sample")) continue;
       QList<int> groups{0};
       for (const QAction* action : menu->actions()) action->isSeparator() ? groups << 0, 0 : ++groups.last();
-      QCOMPARE(groups, (QList<int>{5, 10, 9}));
+      QCOMPARE(groups, (QList<int>{5, 10, 9, 4}));
       return;
     }
     QFAIL("there is no menu of samples");

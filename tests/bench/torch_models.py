@@ -123,11 +123,20 @@ def mlp_step(device="cpu", batch=128):
                    torch.optim.Adam(model.parameters()))
 
 
-def resnet18_step(device="cpu", batch=8):
-    torch.manual_seed(0)
-    model = resnet18().to(device)
+def resnet_step(model, device, batch):
+    model = model.to(device)
     return step_of(model, torch.randn(batch, 3, 224, 224, device=device), torch.randint(0, 1000, (batch,), device=device),
                    torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9))
+
+
+def resnet18_step(device="cpu", batch=8):
+    torch.manual_seed(0)
+    return resnet_step(resnet18(), device, batch)
+
+
+def resnet50_step(device="cpu", batch=8):
+    torch.manual_seed(0)
+    return resnet_step(resnet50(), device, batch)
 
 
 def transformer_step(device="cpu", batch=4):

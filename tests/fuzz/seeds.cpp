@@ -11,6 +11,7 @@
 #include "engine/data/image_codec.h"
 #include "engine/data/record_file.h"
 #include "engine/data/safetensors.h"
+#include "tests/data/npz_bytes.h"
 #include "tests/engine/record/recording.h"
 #include "tests/engine/record/trace_pages.h"
 #include "tests/engine/record/traced_program.h"
@@ -241,6 +242,10 @@ void add_data(Seeds& seeds) {
   const std::string path = seeds.path("scratch").string();
   data::write_safetensors(path, tensors, {{"key", "value"}});
   seeds.add("safetensors", read_file(path));
+  const std::string array = npz_bytes::npy("<f4", "(2, 1)", std::string(8, '\1'));
+  seeds.add("npz", npz_bytes::archive({{"a.npy", array}, {"layer/b.npy", array, true}}));
+  seeds.add("name_map", "a/b = c.d # e\nf = g");
+  seeds.add("name_map", "{\"a/b\": \"c.d\",\n \"e\": \"f\"}");
   data::write_safetensors(path, {}, {});
   seeds.add("safetensors", read_file(path));
   for (const auto compression : {data::Compression::none, data::Compression::gzip, data::Compression::zlib}) {

@@ -1,46 +1,8 @@
 """Records of PyTorch's ops, in the interpreter that TAPEDECK_TORCH names: each test is a program of its own, which looks at its records."""
-import json
 import subprocess
-import textwrap
-import unittest
 
-from torch_interpreter import TORCH, environment, main, needs_module
-
-# Runs programs from standard input, [name, program] each a line of JSON, in forks of one process: an import of PyTorch takes longer
-# than any of them.
-RUNNER = """
-import io, json, os, sys, threading, traceback
-import torch
-from tapedeck import _engine
-from tapedeck._session import torch_programs
-debug = _engine.debug
-
-def records(**wanted):
-    found = json.loads(debug.records_json())
-    return [one for one in found if all(one.get(name) == value for name, value in wanted.items())]
-
-def preview(tensor):
-    return tensor["preview"].strip("[]")
-
-for line in sys.stdin:
-    name, program = json.loads(line)
-    sys.stdout.flush()
-    process = os.fork()
-    if process == 0:
-        torch.set_num_threads(1)
-        problem = ""
-        try:
-            debug.attach(files_are_cells=True)
-            torch_programs.install()
-            exec(compile(program, name, "exec"), globals())
-        except BaseException:
-            problem = traceback.format_exc()
-        print(json.dumps([name, problem]), flush=True)
-        os._exit(0)
-    _, status = os.waitpid(process, 0)
-    if status != 0:
-        print(json.dumps([name, f"the process ended with status {status}"]), flush=True)
-"""
+from recorded_programs import RecordedPrograms
+from torch_interpreter import TORCH, environment, main
 
 IMPORT = """
 import sys
@@ -55,28 +17,24 @@ assert '"aten.ones"' in _engine.debug.records_json()
 """
 
 
-@needs_module
-class Records(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
-        cls.addClassCleanup(cls.end)
-
-    @classmethod
-    def end(cls):
-        cls.runner.stdin.close()
-        cls.runner.stdout.close()
-        cls.runner.wait(timeout=60)
-
-    def check(self, program):
-        self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program)]) + "\n")
-        self.runner.stdin.flush()
-        _, problem = json.loads(self.runner.stdout.readline())
-        self.assertEqual(problem, "")
-
+class Records(RecordedPrograms):
     def test_an_import_of_torch_attaches_and_nothing_imports_it_before(self):
         done = subprocess.run([TORCH, "-c", IMPORT], capture_output=True, text=True, timeout=120, check=False, env=environment())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_results_of_a_kind_that_was_recorded_without_values_are_not_all_held_later(self):
+        self.check("""
+            large = torch.ones(300_000)
+            debug.stop()
+            debug.attach(keep_values=False, files_are_cells=True)
+            large.cosh()
+            debug.stop()
+            debug.attach(files_are_cells=True)
+            for _ in range(40):
+                large.cosh()
+            held = debug.status()["held_bytes"]
+            assert held < 20 * large.nbytes, held
+        """)
 
     def test_each_write_makes_a_tensor_and_leaves_earlier_values(self):
         self.check("""

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from sample_cells import code_cells, needs_data
@@ -119,6 +120,49 @@ class WrongAxis(Sample):
         last, other = self.printed("sums").splitlines()
         self.assertEqual(last, "dim=-1: the attention of a place sums to 1.000 … 1.000")
         self.assertRegex(other, r"^dim=-2: .* 0\.[0-8]\d+ … 1\.[2-9]\d+$")
+
+
+def compared(left, right):
+    """What the program that reads traces says of two."""
+    return subprocess.run([os.environ["TAPEDECK_TRACE_SERVER"], left, "--compare", right], capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+@needs_module
+@unittest.skipUnless(os.environ.get("TAPEDECK_TRACE_SERVER"), "TAPEDECK_TRACE_SERVER names no program that reads traces")
+class WrongAxisCompared(unittest.TestCase):
+    """The fault as a reader of the notebook finds it: the traces of both programs, compared where no PyTorch is."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="td-")
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def trace(self, name, *cells):
+        program, trace = (os.path.join(self.folder, name + ending) for ending in (".py", ".tapetrace"))
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("\n".join(cells))
+        subprocess.run([TORCH, "-B", "-m", "tapedeck", "--trace", trace, program], check=True, capture_output=True, timeout=120,
+                       env=environment())
+        return trace
+
+    def test_the_softmax_of_the_attention_is_named_and_the_fix_agrees(self):
+        cells = sources("wrong_axis")
+        without_original = cells["port"].split("def difference")[0] + (
+            "\nfound = Block()(torch.tensor(x), {name: torch.tensor(weight) for name, weight in weights.items()})")
+        original = self.trace("original", cells["weights"], cells["original"])
+        weights = cells["weights"].replace("import tapedeck as tf\n", "")
+        wrong = compared(original, self.trace("wrong", weights, without_original))
+        self.assertEqual(wrong.returncode, 1, wrong.stdout + wrong.stderr)
+        sentence = wrong.stdout.splitlines()[-1]
+        self.assertTrue(sentence.startswith("The first layer whose output differs is attention: "), sentence)
+        line = [number for number, text in enumerate((weights + "\n" + without_original).splitlines(), 1) if "softmax" in text][0]
+        self.assertRegex(sentence, rf"In it the first op that differs is op \d+, softmax, original\.py line \d+ \| op \d+, aten\._softmax, "
+                                   rf"wrong\.py line {line}: its inputs agree, its result does not")
+        right = compared(original, self.trace("right", weights, without_original.replace("dim=-2", "dim=-1")))
+        self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+        self.assertIn("attention | attention: output: agrees\n", right.stdout)
+        self.assertIn("mlp | mlp: output: agrees\n", right.stdout)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kept_bytes = 64 * 1024;
 constexpr int shown_lines = 12;
+/// The script's line before it writes into the environment; until then it builds in a folder of its own.
+constexpr char reaches_environment[] = "Installing the module into ";
 
 }  // namespace
 
@@ -31,8 +33,9 @@ void ModuleInstall::killGroup() {
 
 void ModuleInstall::start(const QString& script, const QString& given) {
   if (process_) return;
+  given_ = given;
   said_.clear();
-  cancelled_ = false;
+  cancelled_ = reached_ = false;
   process_ = new QProcess(this);
   process_->setProcessEnvironment(safeEnvironment());
   process_->setProcessChannelMode(QProcess::MergedChannels);
@@ -66,6 +69,8 @@ void ModuleInstall::cancel() {
 
 void ModuleInstall::read() {
   said_ = (said_ + process_->readAllStandardOutput()).right(kept_bytes);
+  reached_ = reached_ || said_.startsWith(reaches_environment) ||
+             said_.contains(QByteArray("\n") + reaches_environment);
   const QString last = QString::fromLocal8Bit(said_.left(said_.lastIndexOf('\n') + 1))
                            .trimmed()
                            .section(QLatin1Char('\n'), -1);
@@ -77,10 +82,19 @@ void ModuleInstall::read() {
 
 void ModuleInstall::ended(bool installed) {
   std::exchange(process_, nullptr)->deleteLater();
-  if (cancelled_) return emit finished(false, {});
   if (installed) return emit finished(true, {});
+  if (cancelled_)
+    return emit finished(
+        false, reached_
+                   ? QStringLiteral("The installation was stopped while it wrote into %1: the module may be "
+                                    "there in part. Install it again, or remove it (pip uninstall tapedeck).")
+                         .arg(given_)
+                   : QStringLiteral("The installation was stopped; nothing was changed in the environment."));
   const QStringList lines = QString::fromLocal8Bit(said_).trimmed().split(QLatin1Char('\n'));
-  emit finished(false, lines.mid(std::max<qsizetype>(0, lines.size() - shown_lines)).join(QLatin1Char('\n')));
+  emit finished(false,
+                (reached_ ? QStringLiteral("The installation failed; %1 may have changed:\n").arg(given_)
+                          : QStringLiteral("The module was not installed:\n")) +
+                    lines.mid(std::max<qsizetype>(0, lines.size() - shown_lines)).join(QLatin1Char('\n')));
 }
 
 }  // namespace tapedeck::app

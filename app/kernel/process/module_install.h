@@ -21,7 +21,8 @@ class ModuleInstall : public QObject {
  signals:
   /// What it does now; `percent` of the build, -1: not known.
   void progressed(const QString& sentence, int percent);
-  /// Once for each start(). `sentence`: why not, with the last lines that it said; empty after cancel().
+  /// Once for each start(). `sentence`: why not, with the last lines that it said, and whether the
+  /// environment may have changed all the same.
   void finished(bool installed, const QString& sentence);
 
  private:
@@ -30,8 +31,10 @@ class ModuleInstall : public QObject {
   void killGroup();
 
   QProcess* process_ = nullptr;
+  QString given_;
   QByteArray said_;
   bool cancelled_ = false;
+  bool reached_ = false;  ///< it got as far as the environment, and may have changed it
 };
 
 }  // namespace tapedeck::app

@@ -150,6 +150,10 @@ QString environmentName(const QString& given) {
                                    : name;
 }
 
+QString ownPython() {
+  return QStringLiteral(TAPEDECK_PYTHON);
+}
+
 QString installScript() {
   const QFileInfo script(QStringLiteral(TAPEDECK_RUN_SCRIPT));
   return script.isExecutable() ? script.absoluteFilePath() : QString();

@@ -51,6 +51,8 @@ QList<EnvironmentNeed> needsOf(const EnvironmentFacts& facts);
 QString interpreterOf(const QString& given, QString* problem);
 /// What people call it: "env-torch"; of a folder called venv or .venv, "project/.venv".
 QString environmentName(const QString& given);
+/// The interpreter that the program was built with; its sessions run there unless the user chose another one.
+QString ownPython();
 /// The command that installs the module into it; empty: this program was installed without its sources.
 QString installCommand(const QString& given);
 /// The script that does so; empty as above.

@@ -6,7 +6,11 @@ namespace tapedeck::app {
 
 EnvironmentControl::EnvironmentControl(KernelSession* kernel, Document* document, MessageBar* messages,
                                        QWidget* window)
-    : QObject(window), kernel_(kernel), document_(document), messages_(messages), window_(window) {}
+    : QObject(window), kernel_(kernel), document_(document), messages_(messages), window_(window) {
+  connect(&probe_, &EnvironmentProbe::answered, this, [this](const EnvironmentFacts& own) {
+    if (!own.packages.contains("torch")) offerTorch();
+  });
+}
 
 void EnvironmentControl::choose() {
   auto* dialog = new EnvironmentDialog(kernel_->pythonEnvironment(), window_);
@@ -23,7 +27,7 @@ void EnvironmentControl::use(const QString& given) {
     keepEnvironment(*document_, given);
   else
     keepOnEntry_ = true;
-  forWindow_ = false;
+  forStart_ = false;
   const bool runs = kernel_->state() != KernelState::stopped && kernel_->state() != KernelState::dead;
   if (runs) return offerRestart();
   emit told(given.isEmpty() ? QString("Sessions run in Tapedeck's own Python")
@@ -38,15 +42,43 @@ void EnvironmentControl::offerRestart() {
                   {{"Start a new session", [this] { emit restartWanted(); }}}, about_environment);
 }
 
-void EnvironmentControl::useForThisWindow(const QString& given) {
+void EnvironmentControl::useForThisStart(const QString& given) {
   addRecentEnvironment(given);
   kernel_->setPythonEnvironment(given);
-  forWindow_ = true;
+  forStart_ = true;
+}
+
+void EnvironmentControl::handOn(EnvironmentControl& other) const {
+  if (forStart_) other.useForThisStart(kernel_->pythonEnvironment());
 }
 
 void EnvironmentControl::documentEntered() {
   entered_ = true;
-  if (forWindow_) return;
+  if (!forStart_) takeDocumentsEnvironment();
+  askForTorch();
+}
+
+/// What PyTorch's programs need is said before they fail.
+void EnvironmentControl::askForTorch() {
+  probe_.cancel();
+  if (kernel_->pythonEnvironment().isEmpty() && !messages_->shows(about_environment) &&
+      importsTorch(*document_))
+    probe_.ask(ownPython());
+}
+
+void EnvironmentControl::offerTorch() {
+  if (!kernel_->pythonEnvironment().isEmpty()) return;
+  messages_->show(
+      MessageBar::Kind::information,
+      QString("%1 imports torch, which Tapedeck's own Python doesn't have. It can run in a Python "
+              "environment that has PyTorch %2.%3 or newer.")
+          .arg(document_->name())
+          .arg(least_torch[0])
+          .arg(least_torch[1]),
+      {{"Choose an environment…", [this] { choose(); }}}, about_environment);
+}
+
+void EnvironmentControl::takeDocumentsEnvironment() {
   if (std::exchange(keepOnEntry_, false) && !kernel_->pythonEnvironment().isEmpty())
     return keepEnvironment(*document_, kernel_->pythonEnvironment());
   const WantedEnvironment wanted = wantedEnvironment(*document_);

@@ -6,6 +6,7 @@
 
 #include "app/control/chosen_environments.h"
 #include "app/kernel/jupyter/kernel_session.h"
+#include "app/kernel/process/python_environment.h"
 #include "app/notebook/document/document.h"
 #include "app/shell/window/message_bar.h"
 
@@ -20,8 +21,11 @@ class EnvironmentControl : public QObject {
 
   /// Shows the dialog.
   void choose();
-  /// For the sessions of this window alone, from the command line: it goes before what files name.
-  void useForThisWindow(const QString& given);
+  /// From the command line, for the sessions of this window and of those that it opens: it goes before what
+  /// files name.
+  void useForThisStart(const QString& given);
+  /// To a window that this one opens.
+  void handOn(EnvironmentControl& other) const;
   /// The window's document is another one, or its first.
   void documentEntered();
 
@@ -33,6 +37,9 @@ class EnvironmentControl : public QObject {
  private:
   void use(const QString& given);
   void offerRestart();
+  void takeDocumentsEnvironment();
+  void askForTorch();
+  void offerTorch();
 
   static constexpr char about_environment[] = "environment";
 
@@ -40,8 +47,9 @@ class EnvironmentControl : public QObject {
   Document* document_;
   MessageBar* messages_;
   QWidget* window_;
+  EnvironmentProbe probe_;    ///< of the program's own Python
   bool entered_ = false;      ///< there is a document to keep the choice with
-  bool forWindow_ = false;    ///< of the command line
+  bool forStart_ = false;     ///< of the command line
   bool keepOnEntry_ = false;  ///< chosen on the start page
 };
 

@@ -249,9 +249,8 @@ void EnvironmentDialog::addNeed(const EnvironmentNeed& need) {
 
 void EnvironmentDialog::install() {
   trouble_->clear();
-  installingInto_ = given();
   setInstalling(true);
-  module_.start(installScript(), installingInto_);
+  module_.start(installScript(), given());
 }
 
 void EnvironmentDialog::setInstalling(bool on) {
@@ -264,10 +263,7 @@ void EnvironmentDialog::setInstalling(bool on) {
 
 void EnvironmentDialog::installed(bool done, const QString& sentence) {
   setInstalling(false);
-  if (!done)
-    trouble_->setText(sentence.isEmpty()
-                          ? "The installation was stopped; nothing was changed in the environment."
-                          : "The module was not installed:\n" + sentence);
+  if (!done) trouble_->setText(sentence);
   ask();
 }
 

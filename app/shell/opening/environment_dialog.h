@@ -53,7 +53,6 @@ class EnvironmentDialog : public QDialog {
   QTimer typing_;
   EnvironmentProbe probe_;
   ModuleInstall module_;
-  QString installingInto_;
 };
 
 }  // namespace tapedeck::app

@@ -170,6 +170,7 @@ void MainWindow::newNotebook() {
 
 MainWindow* MainWindow::openWindow() const {
   auto* window = new MainWindow;
+  if (environment_ && window->environment_) environment_->handOn(*window->environment_);
   window->move(pos() + QPoint(32, 32));
   window->show();
   return window;
@@ -180,7 +181,7 @@ void MainWindow::attachTo(qint64 process) {
 }
 
 void MainWindow::runIn(const QString& environment) {
-  if (environment_) environment_->useForThisWindow(environment);
+  if (environment_) environment_->useForThisStart(environment);
 }
 
 void MainWindow::connectEnvironment(StartPage* start) {

@@ -63,7 +63,8 @@ class MainWindow : public QMainWindow {
   void newNotebook();
   /// In a window of its own. This one's message bar shows errors.
   void attachTo(qint64 process);
-  /// The sessions of this window run in that Python environment: a folder, or an interpreter.
+  /// The sessions of this window, and of those that it opens, run in that Python environment: a folder, or an
+  /// interpreter.
   void runIn(const QString& environment);
 
   // For tests and the program's parts.

@@ -356,7 +356,7 @@ void MainWindow::showGuide(const QString& panel) {
     connect(guide_, &GuideWindow::sampleWanted, this, [this, come](const QString& file) {
       come();
       for (const Sample& sample : samples())
-        if (QFileInfo(sample.path).fileName() == file) files_->open(sample.path);
+        if (sample.file == file) files_->open(sample.path);
     });
   }
   guide_->open(guideOfPanel(panel));

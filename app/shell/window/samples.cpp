@@ -64,11 +64,19 @@ QList<Sample> samples() {
        SampleKind::train},
       {"second_order.ipynb", "Three ways downhill",
        "Adam, L-BFGS and K-FAC train the same network: their curves in one plot.", SampleKind::train},
+      {"pytorch/convnet_in_torch.ipynb", "A ConvNet in PyTorch",
+       "A training loop as in every tutorial; nothing in it mentions Tapedeck.", SampleKind::pytorch},
+      {"pytorch/overwritten_activation.ipynb", "Puzzle: backward refuses",
+       "A tensor was written to that a gradient needs: by which line?", SampleKind::pytorch},
+      {"pytorch/where_nan.ipynb", "Puzzle: a NaN behind where",
+       "The loss is a good number, its gradient is NaN: where was it born?", SampleKind::pytorch},
+      {"pytorch/wrong_axis.ipynb", "Puzzle: a port with one wrong axis",
+       "A transformer's block for Tapedeck, and its port: where do they part?", SampleKind::pytorch},
   };
   QList<Sample> found;
   for (const auto& row : rows) {
     const QString path = QString(TAPEDECK_SAMPLES_DIR) + "/" + row.file;
-    if (QFileInfo::exists(path)) found << Sample{row.kind, row.title, row.summary, path};
+    if (QFileInfo::exists(path)) found << Sample{row.kind, row.title, row.summary, path, row.file};
   }
   return found;
 }

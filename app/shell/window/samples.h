@@ -7,13 +7,14 @@
 namespace tapedeck::app {
 
 /// What a sample is for.
-enum class SampleKind { learn, puzzle, train };
+enum class SampleKind { learn, puzzle, train, pytorch };
 
 struct Sample {
   SampleKind kind = SampleKind::learn;
   QString title;
   QString summary;
   QString path;
+  QString file;               ///< below the samples' folder: "pytorch/where_nan.ipynb"
   QString thumbnail() const;  ///< a picture of 4 by 3
 };
 

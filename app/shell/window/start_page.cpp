@@ -101,6 +101,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   QWidget* learn = sampleColumn(SampleKind::learn, "Learn");
   auto* below = static_cast<QVBoxLayout*>(learn->layout());
   below->insertWidget(below->count() - 1, recentNotebookList());
+  below->insertWidget(below->count() - 1, torchSamples());
   columns_ = {learn, sampleColumn(SampleKind::puzzle, "Puzzles: one fault each"),
               sampleColumn(SampleKind::train, "Training, in minutes")};
   rows->addLayout(grid_);
@@ -138,6 +139,19 @@ QWidget* StartPage::sampleColumn(SampleKind kind, const QString& title) {
     addCard(cards, card, sample.path);
   }
   cards->addStretch(1);
+  return column;
+}
+
+QWidget* StartPage::torchSamples() {
+  QWidget* column = sampleColumn(SampleKind::pytorch, "Programs of PyTorch");
+  auto* cards = static_cast<QVBoxLayout*>(column->layout());
+  cards->setContentsMargins(0, 12, 0, 0);
+  auto* need = inspector::plainLabel(
+      "They run in an environment with PyTorch 2.1 or newer; the button Python… chooses it.");
+  need->setObjectName("torchSamplesNeed");
+  need->setWordWrap(true);
+  need->setForegroundRole(QPalette::PlaceholderText);
+  cards->insertWidget(1, need);
   return column;
 }
 

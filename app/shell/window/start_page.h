@@ -37,6 +37,7 @@ class StartPage : public QScrollArea {
  private:
   QWidget* sampleColumn(SampleKind kind, const QString& title);
   QWidget* recentNotebookList();
+  QWidget* torchSamples();
   void addCard(QVBoxLayout* column, StartCard* card, const QString& path);
   void placeColumns();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/debug/hashed.h"
 #include "engine/debug/why/elements.h"
 
 namespace tapedeck::debug {
@@ -40,6 +41,15 @@ RowKind row_kind(const OpKey& left, const OpKey& right) {
                                                : RowKind::same;
 }
 
+std::string port_note(const Comparison::Port& port) {
+  const auto paired = static_cast<std::uint64_t>(
+      std::ranges::count_if(port.pairs.right_of, [](std::size_t right) { return right != no_layer; }) - 1);
+  const std::uint64_t lefts = port.left.layers.size() - 1, rights = port.right.layers.size() - 1;
+  return " They are paired across frameworks, by layer and kind: " + counted(paired, "layer") + " " +
+         (paired == 1 ? "is" : "are") + " on both sides, " + std::to_string(lefts - paired) +
+         " on the left only, " + std::to_string(rights - paired) + " on the right only.";
+}
+
 /// What ops on one side alone may come from where one side ran graph functions and the other did not.
 std::string graph_note(bool on_the_right) {
   const char *graph = on_the_right ? "right" : "left", *eager = on_the_right ? "left" : "right";
@@ -50,21 +60,26 @@ std::string graph_note(bool on_the_right) {
 
 }  // namespace
 
-Comparison::Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report)
+Comparison::Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report,
+                       const NameMap* names)
     : left_(std::move(left)), right_(std::move(right)) {
   // Each record is read once and aligned once.
   const std::uint64_t lefts = length_of(left_), rights = length_of(right_);
   CompareTeller teller(report, 2 * (lefts + rights));
   const Sequence first = sequence_of(left_, cancel, [&](std::uint64_t done) { teller.tell(done); });
-  if (left_.same_records(right_)) {  // a branch and its original
+  if (left_.same_records(right_) && !names) {  // a branch and its original
     pair_with_itself(first);
     left_calls_ = right_calls_ = first.calls;
   } else {
     const Sequence second =
         sequence_of(right_, cancel, [&](std::uint64_t done) { teller.tell(lefts + done); });
-    pair(first, second, align(first.keys, second.keys, cancel, [&](std::uint64_t done) {
-           teller.tell(lefts + rights + done);
-         }));
+    const bool both = first.foreign_ops + first.own_ops > 0 && second.foreign_ops + second.own_ops > 0;
+    if (names || (both && (first.foreign() != second.foreign() || first.tensors || second.tensors)))
+      pair_port(names ? *names : NameMap(), cancel);
+    else
+      pair(first, second, align(first.keys, second.keys, cancel, [&](std::uint64_t done) {
+             teller.tell(lefts + rights + done);
+           }));
     left_calls_ = first.calls;
     right_calls_ = second.calls;
   }
@@ -83,6 +98,32 @@ void Comparison::pair(const Sequence& left, const Sequence& right, const std::ve
                        row_kind(left.keys[one.left], right.keys[one.right]),
                        left.computes[one.left] && right.computes[one.right]});
   }
+}
+
+void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
+  Port port{layers_of(left_, cancel), layers_of(right_, cancel), {}};
+  port.pairs = pair_layers(port.left, port.right, names);
+  const auto places = [&](const SideLayers& side, bool right) -> PortPlace {
+    return [&side, &port, right](const RecordGlance& record) {
+      const std::size_t layer = side.layer_of(record.head.scope);
+      // Of a layer that the other side has, the right side's number; of another one nothing is alike.
+      const std::size_t shared =
+          right ? (port.pairs.left_of[layer] == no_layer ? no_layer : layer) : port.pairs.right_of[layer];
+      std::uint64_t place = shared != no_layer ? hashed(1, shared) : hashed(right ? 2 : 3, layer);
+      place = hashed(place, static_cast<std::uint64_t>(record.head.kind) * 2 + record.head.backward);
+      const std::string kind =
+          record.head.op ? kind_of_op(*record.head.op, record.inputs.size()) : name_of(record.head.name);
+      return hashed(place, std::hash<std::string>()(kind));
+    };
+  };
+  const Sequence first = sequence_of(left_, cancel, {}, places(port.left, false));
+  const Sequence second = sequence_of(right_, cancel, {}, places(port.right, true));
+  pair(first, second, align(first.keys, second.keys, cancel));
+  port_ = std::move(port);
+}
+
+std::size_t Comparison::layer_of(const Row& row) const {
+  return port_->left.layer_of(left_.recorder->trace().scope_of(row.left));
 }
 
 void Comparison::pair_with_itself(const Sequence& both) {
@@ -167,7 +208,10 @@ std::string Comparison::sentence() const {
     add(RowKind::only_right, "on the right only");
   }
   text += ".";
+  if (port_) text += port_note(*port_);
   if (!all && (left_calls_ == 0) != (right_calls_ == 0)) text += graph_note(right_calls_ != 0);
+  for (const Side* side : {&left_, &right_})
+    if (!side->left_out.empty()) text += " " + side->left_out;
   for (const Side* side : {&left_, &right_})
     if (side->forgotten)
       text += " " + counted(side->forgotten, "record") + " at the start of the " +

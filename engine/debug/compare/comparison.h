@@ -2,9 +2,11 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/debug/compare/layers.h"
 #include "engine/debug/compare/side.h"
 #include "engine/debug/compare/value_difference.h"
 #include "engine/debug/jobs.h"
@@ -20,8 +22,14 @@ class Comparison {
     protocol::RowKind kind = protocol::RowKind::same;
     bool computes = false;  ///< both sides have results
   };
-  /// Aligns the sides. Throws Cancelled.
-  Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report);
+  /// Of a port and its original: sides of two frameworks, a file of tensors, or what a name map is given for.
+  struct Port {
+    SideLayers left, right;
+    LayerPairs pairs;
+  };
+  /// Aligns the sides. Throws Cancelled, and BadRequest for a name in the map that no side has.
+  Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report,
+             const NameMap* names = nullptr);
 
   const Side& left() const { return left_; }
   const Side& right() const { return right_; }
@@ -44,6 +52,10 @@ class Comparison {
   void note(std::size_t row, protocol::Agreement results) const;
   protocol::Agreement results(std::size_t row) const;
 
+  const Port* port() const { return port_ ? &*port_ : nullptr; }
+  /// The left side's layer of a row that both sides have; only of a port.
+  std::size_t layer_of(const Row& row) const;
+
   /// Whether graph functions ran on that side alone.
   bool graph_is_right() const { return left_calls_ == 0 && right_calls_ != 0; }
   bool graph_is_left() const { return right_calls_ == 0 && left_calls_ != 0; }
@@ -52,10 +64,12 @@ class Comparison {
   using Rows = std::vector<std::uint32_t>;
   static std::int64_t row_of(const Side& side, const Rows& rows, std::uint64_t record);
   void pair(const Sequence& left, const Sequence& right, const std::vector<Alignment>& alignment);
+  void pair_port(const NameMap& names, const CancelFlag* cancel);
   void pair_with_itself(const Sequence& both);
   void index();
 
   Side left_, right_;
+  std::optional<Port> port_;
   std::vector<Row> rows_;
   std::uint64_t counts_[5] = {};
   std::uint64_t left_calls_ = 0, right_calls_ = 0;  ///< of graph functions

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "engine/debug/compare/curves.h"
+#include "engine/debug/compare/layouts.h"
+#include "engine/debug/compare/port_layers.h"
+#include "engine/debug/compare/tensor_file.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/line_notes.h"
 #include "engine/debug/tile.h"
@@ -88,7 +91,7 @@ Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which
   Side side;
   side.recorder = &recorder_;
   if (asked.path) {
-    side.owner = open_file(*asked.path);
+    side.owner = open_file(*asked.path, side.left_out);
     side.recorder = side.owner.get();
     side.path = *asked.path;
     if (asked.branch)
@@ -110,7 +113,7 @@ Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which
   return side;
 }
 
-std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path) {
+std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path, std::string& left_out) {
   const auto known = [&] {
     const std::lock_guard lock(mutex_);
     return files_[path].lock();
@@ -118,7 +121,8 @@ std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path) {
   if (std::shared_ptr<Recorder> open = known()) return open;
   try {
     // Without the lock, for it takes its time.
-    std::shared_ptr<Recorder> opened = trace_file::open(path);
+    std::shared_ptr<Recorder> opened =
+        is_tensor_file(path) ? open_tensor_file(path, &left_out) : trace_file::open(path);
     if (std::shared_ptr<Recorder> open = known()) return open;
     const std::lock_guard lock(mutex_);
     files_[path] = opened;
@@ -130,8 +134,10 @@ std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path) {
 
 protocol::Compared Comparisons::make(const protocol::MakeComparison& request, const CancelFlag& cancel,
                                      const Jobs::Report& report) {
-  const auto made = std::make_shared<const Comparison>(side_of(request.left, "left"),
-                                                       side_of(request.right, "right"), &cancel, report);
+  const NameMap names = request.names ? parse_name_map(*request.names) : NameMap();
+  const auto made =
+      std::make_shared<const Comparison>(side_of(request.left, "left"), side_of(request.right, "right"),
+                                         &cancel, report, request.names ? &names : nullptr);
   protocol::Compared answer;
   answer.sentence = made->sentence();
   answer.rows = made->rows().size();
@@ -144,6 +150,7 @@ protocol::Compared Comparisons::make(const protocol::MakeComparison& request, co
   answer.left = described(made->left());
   answer.right = described(made->right());
   answer.parts = made->parts(most_parts);
+  answer.port = made->port() != nullptr;
   const std::lock_guard lock(mutex_);
   answer.comparison = ++last_;
   comparisons_[last_] = {made, ++uses_};
@@ -213,8 +220,8 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     if (all[i].left) row.left = describe(*comparison->left().recorder, all[i].left, true);
     if (all[i].right) row.right = describe(*comparison->right().recorder, all[i].right, true);
     row.note = note_of_row(*comparison, row);
-    if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() && row.left &&
-        row.right && written_otherwise(*row.left, *row.right))
+    if (row.results == protocol::Agreement::unknown && recorded && !comparison->port() &&
+        comparison->exact() && row.left && row.right && written_otherwise(*row.left, *row.right))
       row.results = protocol::Agreement::differ;
   }
   return answer;
@@ -248,8 +255,21 @@ protocol::FirstDifference Comparisons::first_difference(const protocol::FindFirs
   if (!(request.relative >= 0) || !(request.absolute >= 0))
     throw BadRequest("find_first_difference: a tolerance is a number that is not negative");
   const auto comparison = find(request.comparison);
+  if (comparison->port())
+    return first_port_difference(*comparison, values_of(*comparison, original, cancel), request, &cancel,
+                                 report);
   return debug::first_difference(*comparison, values_of(*comparison, original, cancel), request, &cancel,
                                  report);
+}
+
+protocol::ComparedLayers Comparisons::layers(const protocol::CompareLayers& request, const Find& original,
+                                             const CancelFlag& cancel, const Jobs::Report& report) {
+  if (!(request.relative >= 0) || !(request.absolute >= 0))
+    throw BadRequest("compare_layers: a tolerance is a number that is not negative");
+  const auto comparison = find(request.comparison);
+  if (!comparison->port())
+    throw BadRequest("compare_layers: both sides are of one framework, and no name map was given");
+  return compare_layers(*comparison, values_of(*comparison, original, cancel), request, &cancel, report);
 }
 
 Tensor Comparisons::value(const protocol::GetComparisonTile& request, const Find& original,
@@ -264,7 +284,8 @@ Tensor Comparisons::value(const protocol::GetComparisonTile& request, const Find
     case protocol::ComparedPart::difference:
       break;
   }
-  return right_minus_left(values.left(request.left.value_or(0)), values.right(request.right.value_or(0)));
+  const Tensor left = values.left(request.left.value_or(0)), right = values.right(request.right.value_or(0));
+  return right_minus_left(comparison->port() ? compare_layouts(left, right, {}, &cancel).left : left, right);
 }
 
 protocol::ComparisonCurves Comparisons::curves(const protocol::GetComparisonCurves& request) {

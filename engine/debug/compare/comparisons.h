@@ -30,6 +30,8 @@ class Comparisons {
   protocol::FirstDifference first_difference(const protocol::FindFirstDifference& request,
                                              const Find& original, const CancelFlag& cancel,
                                              const Jobs::Report& report);
+  protocol::ComparedLayers layers(const protocol::CompareLayers& request, const Find& original,
+                                  const CancelFlag& cancel, const Jobs::Report& report);
   /// The tensor of one side, or right minus left: zero where both are the same NaN or infinity.
   Tensor value(const protocol::GetComparisonTile& request, const Find& original, const CancelFlag& cancel);
   protocol::ComparisonCurves curves(const protocol::GetComparisonCurves& request);
@@ -43,7 +45,7 @@ class Comparisons {
     std::uint64_t used = 0;
   };
   Side side_of(const protocol::ComparedSide& asked, const char* which);
-  std::shared_ptr<Recorder> open_file(const std::string& path);
+  std::shared_ptr<Recorder> open_file(const std::string& path, std::string& left_out);
   std::shared_ptr<const Comparison> find(std::uint64_t comparison);
   ComparedValues values_of(const Comparison& comparison, const Find& original, const CancelFlag& cancel);
 

@@ -1,11 +1,15 @@
 // The operands of a row side by side.
+#include "engine/debug/compare/operands.h"
+
 #include <algorithm>
 
 #include "engine/debug/compare/difference_text.h"
+#include "engine/debug/compare/layouts.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_specs.h"
 #include "engine/tensor/strings.h"
 
 namespace tapedeck::debug {
@@ -60,8 +64,14 @@ class Operands {
     const bool has_right = row_.right && comparison_.right().recorder->trace().read(row_.right, right_);
     if (!has_left && !has_right) return std::move(answer_);
     const RecordView& named = has_left ? left_ : right_;
-    for (std::size_t i = 0; i < std::max(left_.inputs.size(), right_.inputs.size()); ++i)
-      add(operand_name(named, i), false, at(left_.inputs, i), at(right_.inputs, i));
+    if (comparison_.port() && has_left && has_right) {
+      for (const auto& [l, r] : paired_inputs(comparison_, left_.inputs, right_.inputs))
+        add(l == no_layer ? operand_name(right_, r) : operand_name(left_, l), false, at(left_.inputs, l),
+            at(right_.inputs, r));
+    } else {
+      for (std::size_t i = 0; i < std::max(left_.inputs.size(), right_.inputs.size()); ++i)
+        add(operand_name(named, i), false, at(left_.inputs, i), at(right_.inputs, i));
+    }
     Agreement results = has_left && has_right ? Agreement::agree : Agreement::unknown;
     for (std::size_t i = 0; i < std::max(left_.outputs.size(), right_.outputs.size()); ++i) {
       add(result_name(named, i), true, at(left_.outputs, i), at(right_.outputs, i));
@@ -85,44 +95,7 @@ class Operands {
     ComparedOperand& operand = answer_.operands.emplace_back();
     operand.role = std::move(role);
     operand.result = result;
-    if (left) operand.left = tensor_info(*comparison_.left().recorder, left, true);
-    if (right) operand.right = tensor_info(*comparison_.right().recorder, right, true);
-    const Tensor l = value(values_.left, left, operand), r = value(values_.right, right, operand);
-    if (l) operand.left_text = protocol::if_there(text_of(l));
-    if (r) operand.right_text = protocol::if_there(text_of(r));
-    if (left == 0 && right == 0) operand.values = Agreement::agree;  // a gradient that is None on both
-    if (l && r) measure(l, r, operand);
-  }
-
-  Tensor value(const ComparedValues::Find& find, std::uint64_t id, ComparedOperand& operand) const {
-    if (id == 0) return {};
-    try {
-      return find(id);
-    } catch (const ValueError& error) {
-      operand.problem = error.what();
-      return {};
-    }
-  }
-
-  static std::string text_of(const Tensor& tensor) {
-    return tensor.count() <= most_shown ? format_values(tensor, static_cast<int>(most_shown)) : std::string();
-  }
-
-  void measure(const Tensor& left, const Tensor& right, ComparedOperand& operand) const {
-    const ValueDifference found = compare_values(left, right, tolerance_, cancel_);
-    operand.values = found.differs() ? Agreement::differ : Agreement::agree;
-    if (!found.comparable) {
-      operand.problem = "The shapes or dtypes differ, so elements cannot be compared.";
-      return;
-    }
-    operand.count = found.count;
-    operand.differing = found.differing;
-    operand.max_absolute = found.max_absolute;
-    operand.max_relative = found.max_relative;
-    if (found.place < 0) return;
-    operand.element = index_of(left.shape(), found.place);
-    operand.left_value = protocol::if_there(text_at(left, found.place));
-    operand.right_value = protocol::if_there(text_at(right, found.place));
+    fill_operand(comparison_, values_, left, right, tolerance_, cancel_, operand);
   }
 
   const Comparison& comparison_;
@@ -134,7 +107,76 @@ class Operands {
   protocol::ComparedOperands answer_;
 };
 
+Tensor value_of(const ComparedValues::Find& find, std::uint64_t id, ComparedOperand& operand) {
+  if (id == 0) return {};
+  try {
+    return find(id);
+  } catch (const ValueError& error) {
+    operand.problem = error.what();
+    return {};
+  }
+}
+
+std::string text_of(const Tensor& tensor) {
+  return tensor.count() <= most_shown ? format_values(tensor, static_cast<int>(most_shown)) : std::string();
+}
+
+void note_difference(const Tensor& left, const Tensor& right, const ValueDifference& found,
+                     ComparedOperand& operand) {
+  operand.values = found.differs() ? Agreement::differ : Agreement::agree;
+  if (!found.comparable) {
+    operand.problem = "The shapes or dtypes differ, so elements cannot be compared.";
+    return;
+  }
+  operand.count = found.count;
+  operand.differing = found.differing;
+  operand.max_absolute = found.max_absolute;
+  operand.max_relative = found.max_relative;
+  if (found.place < 0) return;
+  operand.element = index_of(left.shape(), found.place);
+  operand.left_value = protocol::if_there(text_at(left, found.place));
+  operand.right_value = protocol::if_there(text_at(right, found.place));
+}
+
 }  // namespace
+
+void fill_operand(const Comparison& comparison, const ComparedValues& values, std::uint64_t left,
+                  std::uint64_t right, const Tolerance& tolerance, const CancelFlag* cancel,
+                  ComparedOperand& operand) {
+  if (left) operand.left = tensor_info(*comparison.left().recorder, left, true);
+  if (right) operand.right = tensor_info(*comparison.right().recorder, right, true);
+  const Tensor l = value_of(values.left, left, operand), r = value_of(values.right, right, operand);
+  if (l) operand.left_text = protocol::if_there(text_of(l));
+  if (r) operand.right_text = protocol::if_there(text_of(r));
+  if (left == 0 && right == 0) operand.values = Agreement::agree;  // a gradient that is None on both
+  if (!l || !r) return;
+  if (!comparison.port()) return note_difference(l, r, compare_values(l, r, tolerance, cancel), operand);
+  const LaidOutDifference found = compare_layouts(l, r, tolerance, cancel);
+  operand.layout = protocol::if_there(found.layout.text());
+  note_difference(found.left, r, found.values, operand);
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> paired_inputs(const Comparison& comparison,
+                                                               const TensorIds& left,
+                                                               const TensorIds& right) {
+  const auto extents = [](const Side& side, std::uint64_t id) {
+    const std::uint32_t spec = id ? side.recorder->trace().tensors().get(id).spec() : 0;
+    return spec ? unordered_extents(spec_of(spec).shape) : std::vector<std::int64_t>{-1};
+  };
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  std::vector<bool> taken(right.size());
+  for (std::size_t l = 0; l < left.size(); ++l) {
+    const auto wanted = extents(comparison.left(), left[l]);
+    std::size_t found = no_layer;
+    for (std::size_t r = 0; r < right.size() && found == no_layer; ++r)
+      if (!taken[r] && extents(comparison.right(), right[r]) == wanted) found = r;
+    if (found != no_layer) taken[found] = true;
+    pairs.emplace_back(l, found);
+  }
+  for (std::size_t r = 0; r < right.size(); ++r)
+    if (!taken[r]) pairs.emplace_back(no_layer, r);
+  return pairs;
+}
 
 protocol::ComparedOperands compare_operands(const Comparison& comparison, const ComparedValues& values,
                                             const protocol::CompareOperands& request,

@@ -4,9 +4,13 @@
 #include <unordered_map>
 
 #include "engine/debug/calls_around.h"
+#include "engine/debug/compare/layouts.h"
+#include "engine/debug/compare/tensor_file.h"
 #include "engine/debug/hashed.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -15,7 +19,7 @@ constexpr std::uint32_t glanced_at_once = 4096;
 
 class SideReader {
  public:
-  explicit SideReader(const Side& side) : trace_(side.recorder->trace()) {}
+  SideReader(const Side& side, const PortPlace& port) : trace_(side.recorder->trace()), port_(port) {}
 
   void take(const RecordGlance& record) {
     const std::uint16_t calls = calls_around_.of(record).calls;
@@ -23,6 +27,9 @@ class SideReader {
       ++calls_;
       return;
     }
+    if (record.head.kind == EventKind::op && record.head.op)
+      ++(is_foreign(*record.head.op) ? foreign_ : own_);
+    if (record.head.op && !tensors_ && is_file_tensor(*record.head.op)) tensors_ = true;
     const auto [thread, fresh] = threads_.try_emplace(record.head.thread, by_thread_.size());
     if (fresh) by_thread_.emplace_back();
     Sequence& mine = by_thread_[thread->second];
@@ -36,6 +43,9 @@ class SideReader {
     Sequence all;
     if (!by_thread_.empty()) all = std::move(by_thread_.front());
     all.calls = calls_;
+    all.foreign_ops = foreign_;
+    all.own_ops = own_;
+    all.tensors = tensors_;
     for (std::size_t i = 1; i < by_thread_.size(); ++i) {
       const Sequence& next = by_thread_[i];
       all.records.insert(all.records.end(), next.records.begin(), next.records.end());
@@ -67,6 +77,11 @@ class SideReader {
   OpKey key_of(const RecordGlance& record, std::uint64_t thread, std::uint16_t calls) {
     const RecordHead& head = record.head;
     OpKey key;
+    if (port_) {
+      key.place = port_(record);
+      key.shapes = record.outputs.empty() ? 0 : unordered(record.outputs[0]);
+      return key;  // lines and attributes are each framework's own
+    }
     const Called as = called(head);
     std::uint64_t place = hashed(thread, as.op ? reinterpret_cast<std::uintptr_t>(as.op) : 0);
     if (!as.op) place = hashed(place, as.name);
@@ -92,6 +107,16 @@ class SideReader {
 
   std::uint32_t spec(std::uint64_t id) const { return id ? trace_.tensors().get(id).spec() : 0; }
 
+  /// Of a tensor's extents in any order.
+  std::uint32_t unordered(std::uint64_t id) const {
+    const std::uint32_t number = spec(id);
+    std::uint64_t hash = 1;
+    if (number)
+      for (const std::int64_t extent : unordered_extents(spec_of(number).shape))
+        hash = hashed(hash, static_cast<std::uint64_t>(extent));
+    return std::min(static_cast<std::uint32_t>(hash >> 16), OpKey::unknown - 1);
+  }
+
   std::uint64_t scope(std::uint32_t number) {
     if (number == 0) return 0;
     const auto [known, fresh] = scopes_.try_emplace(number, 0);
@@ -105,8 +130,10 @@ class SideReader {
   }
 
   const Trace& trace_;
+  const PortPlace& port_;
   CallsAround calls_around_;
-  std::uint64_t calls_ = 0;
+  std::uint64_t calls_ = 0, foreign_ = 0, own_ = 0;
+  bool tensors_ = false;
   std::unordered_map<std::uint16_t, std::size_t> threads_;
   std::unordered_map<std::uint32_t, std::uint64_t> scopes_;
   std::unordered_map<std::uint32_t, std::uint32_t> lines_;
@@ -129,8 +156,9 @@ std::string scope_without_numbers(const std::string& scope) {
   return plain;
 }
 
-Sequence sequence_of(const Side& side, const CancelFlag* cancel, const SideProgress& progress) {
-  SideReader reader(side);
+Sequence sequence_of(const Side& side, const CancelFlag* cancel, const SideProgress& progress,
+                     const PortPlace& port) {
+  SideReader reader(side, port);
   const Trace& trace = side.recorder->trace();
   for (std::uint64_t next = side.first; next <= side.last;) {
     check_cancelled(cancel);

@@ -17,7 +17,8 @@ struct Side {
   std::uint32_t first = 1, last = 0;  ///< records that are kept
   std::uint64_t forgotten = 0;        ///< older ones of the stretch that are not
   std::uint64_t branch = 0;           ///< 0: what was recorded
-  std::string path;                   ///< of a trace file; empty: the session
+  std::string path;                   ///< of a file; empty: the session
+  std::string left_out;               ///< a sentence about what the file has besides; empty: nothing
   /// Equal tensor ids mean equal values.
   bool same_values(const Side& other) const { return recorder == other.recorder && branch == other.branch; }
   bool same_records(const Side& other) const {
@@ -29,6 +30,9 @@ struct Side {
 struct Sequence {
   std::vector<std::uint32_t> records;  ///< those of one thread together, each thread's in order
   std::vector<OpKey> keys;
+  std::uint64_t foreign_ops = 0, own_ops = 0;  ///< of other frameworks, and of the engine
+  bool foreign() const { return foreign_ops > own_ops; }
+  bool tensors = false;        ///< they are a file's
   std::uint64_t calls = 0;     ///< of graph functions, and their parts: they are not compared themselves
   std::vector<bool> computes;  ///< an op that ended and made something: its values can be compared
 };
@@ -36,8 +40,13 @@ struct Sequence {
 /// Called with the number of records read so far.
 using SideProgress = std::function<void(std::uint64_t done)>;
 
-/// Throws Cancelled.
-Sequence sequence_of(const Side& side, const CancelFlag* cancel, const SideProgress& progress = {});
+/// What takes the place of an op's name, scope and nesting where a port is compared with its original: by op,
+/// number of inputs, and scope.
+using PortPlace = std::function<std::uint64_t(const RecordGlance& record)>;
+
+/// Throws Cancelled. `port`: places and shapes are those of a comparison across frameworks.
+Sequence sequence_of(const Side& side, const CancelFlag* cancel, const SideProgress& progress = {},
+                     const PortPlace& port = {});
 
 /// A scope without the numbers that Keras gives layers of one kind: "dense_3/kernel" and "dense/kernel" are
 /// the same place of two runs.

@@ -82,6 +82,7 @@ struct SumFact {
   std::string variable;
   std::uint64_t steps = 0;  ///< whose gradients it has, this one's among them
   double times = 0;         ///< its norm over the gradient's; 0: not known
+  bool in_grad = false;     ///< PyTorch's, in `.grad` of a leaf
 };
 
 /// Which way an update goes that no op of an optimiser made.

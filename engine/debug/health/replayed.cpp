@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint32_t step_records_at_once = 8192;
+constexpr std::size_t most_assignments_read = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -21,6 +23,8 @@ StepReplay::Found StepReplay::collect(const TrainingStep& step, const CancelFlag
           {record.number, record.head.location, inputs, {record.outputs.begin(), record.outputs.end()}});
     if (record.head.kind != EventKind::op || inputs.empty() || record.outputs.empty()) return;
     const OpDef* op = record.head.op;
+    if (found.first_write == 0 && is_foreign(*op) && is_update(op, record.head.scope, record.head.backward))
+      found.first_write = record.outputs[0];
     if (const std::size_t gradient = update_gradient_place(*op))
       found.updates.push_back({record.number, inputs[0], inputs[gradient], record.outputs[0]});
     else if (record.head.tape != 0 && !record.head.backward && op->facts.activation != Activation::none)
@@ -63,6 +67,26 @@ std::vector<std::uint64_t> StepReplay::variables_of(const Playback& playback,
       known->second = std::move(ids);
   }
   return known->second;
+}
+
+// PyTorch's optimisers write into a variable in several ops: what it was before the step, and after it.
+std::vector<HandUpdate> StepReplay::foreign_updates(
+    const TrainingStep& step, const Found& found,
+    const std::map<std::uint64_t, HealthSubject>& variables) const {
+  std::map<std::uint64_t, HandUpdate> updates;  // by variable
+  if (found.first_write == 0) return {};
+  std::map<std::uint64_t, std::uint64_t> before;  // values by variable
+  for (const auto& [value, subject] : variables) before[subject.variable] = value;
+  for (const Assignment& assignment :
+       recorder_.data_flow().assignments_after(found.first_write, most_assignments_read)) {
+    if (assignment.after > step.last) break;
+    const auto source = before.find(assignment.variable);
+    if (source != before.end())
+      updates[assignment.variable] = {assignment.variable, source->second, assignment.leaf, assignment.after};
+  }
+  std::vector<HandUpdate> all;
+  for (const auto& [unused, update] : updates) all.push_back(update);
+  return all;
 }
 
 void StepReplay::sample(const TrainingStep& step, const std::vector<HandUpdate>& by_hand,
@@ -112,6 +136,9 @@ void StepReplay::sample(const TrainingStep& step, const std::vector<HandUpdate>&
     batch.given_gradient(*subject, update.record, find(update.gradient));
     batch.update(*subject, update.record, find(update.before), find(update.now));
   }
+  for (const HandUpdate& update : foreign_updates(step, found, variables))
+    if (const auto subject = variable_subject(past, update.now, update.variable))
+      batch.update(*subject, update.record, find(update.before), find(update.now));
   for (const HandUpdate& update : by_hand)
     if (const auto subject = variable_subject(past, update.now, update.variable))
       batch.update(*subject, update.record, find(update.before), find(update.now));

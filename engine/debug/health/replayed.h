@@ -33,8 +33,11 @@ class StepReplay {
     std::vector<Playback> playbacks;
     std::vector<ActivationCall> activations;
     std::vector<Update> updates;
+    std::uint64_t first_write = 0;  ///< first result of PyTorch's first update; 0: there is none
   };
   Found collect(const TrainingStep& step, const CancelFlag* cancel) const;
+  std::vector<HandUpdate> foreign_updates(const TrainingStep& step, const Found& found,
+                                          const std::map<std::uint64_t, HealthSubject>& variables) const;
   std::vector<std::uint64_t> variables_of(const Playback& playback,
                                           const std::vector<std::uint64_t>& sources);
 

@@ -93,9 +93,10 @@ Findings summed_gradients(const HealthCases& cases) {
     if (fact.times > 0)
       each.sentence += ", and is " + short_number(fact.times) + " times as large as the step's own";
     each.sentence += ".";
-    each.cure =
-        "Begin a new sum (zeros) after each update, or take the gradient alone. Momentum multiplies the old "
-        "sum by a factor below 1.";
+    each.cure = fact.in_grad ? "Call optimizer.zero_grad() once in each step, before backward()."
+                             : "Begin a new sum (zeros) after each update, or take the gradient alone. "
+                               "Momentum multiplies the old "
+                               "sum by a factor below 1.";
   };
   return findings_of(cases, &StepFacts::sums, "gradients added up", HealthSeverity::warning, least_steps_told,
                      key, write);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/record/health/health_batch.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
@@ -25,13 +26,19 @@ constexpr std::array<std::string_view, 7> broadcasting_ops = {
 
 template <std::size_t n>
 bool is_one_of(const StepOp& op, const std::array<std::string_view, n>& names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return is_named(op, name); });
+  return std::ranges::any_of(names, [&](std::string_view name) { return computes(op, name); });
 }
 
 }  // namespace
 
 bool is_named(const StepOp& op, std::string_view name) {
   return op.kind == EventKind::op && op.op && op.op->name == name;
+}
+
+bool computes(const StepOp& op, std::string_view name) {
+  if (is_named(op, name)) return true;
+  const ForeignOp* foreign = op.kind == EventKind::op && op.op ? foreign_of(*op.op) : nullptr;
+  return foreign && foreign->counterpart && foreign->counterpart->name == name;
 }
 
 // ---- the graph
@@ -187,7 +194,7 @@ std::uint64_t squashed_input(const StepOp& op) {
        {"sparse_softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits",
         "sigmoid_cross_entropy_with_logits", "weighted_cross_entropy_with_logits"})
     if (is_named(op, name)) return op.inputs.size() > 1 ? op.inputs[1] : 0;
-  return is_named(op, "log_softmax") || is_named(op, "softmax") || is_named(op, "sigmoid") ? op.inputs[0] : 0;
+  return computes(op, "log_softmax") || computes(op, "softmax") || computes(op, "sigmoid") ? op.inputs[0] : 0;
 }
 
 void read_squashed(const StepGraph& graph, StepFacts& facts) {
@@ -196,10 +203,10 @@ void read_squashed(const StepGraph& graph, StepFacts& facts) {
     if (input == 0 || !graph.leads_to_target(op)) continue;
     const StepOp* inner = graph.maker_of_numbers(input);
     if (!inner || !inner->op) continue;
-    const bool softmax = is_named(*inner, "softmax"), sigmoid = is_named(*inner, "sigmoid");
+    const bool softmax = computes(*inner, "softmax"), sigmoid = computes(*inner, "sigmoid");
     // A layer may have its own reasons for a sigmoid of a softmax; the same one twice has none.
     const bool twice =
-        !is_named(op, "softmax") && !is_named(op, "sigmoid") ? softmax || sigmoid : inner->op == op.op;
+        !computes(op, "softmax") && !computes(op, "sigmoid") ? softmax || sigmoid : inner->op == op.op;
     if (twice && graph.is_behind_weights(op))
       facts.squashed.push_back({graph.place(*inner), graph.place(op)});
   }
@@ -313,6 +320,7 @@ StepFacts read_step(Past& past, const StepToRead& step) {
     read_labels(past, graph, step.recompute, facts);
     read_inputs(past, graph, step.recompute, facts);
     read_updates(past, graph, step, facts);
+    read_arrivals(past, graph, step, facts);
     read_masks(past, graph, step.recompute, facts);
   }
   read_modes(past, graph, step, facts);

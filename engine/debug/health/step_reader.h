@@ -77,12 +77,16 @@ class StepGraph {
 
 /// Whether it is an op of that name.
 bool is_named(const StepOp& op, std::string_view name);
+/// The same, or an op of another framework that computes the same. Its attributes may be others.
+bool computes(const StepOp& op, std::string_view name);
 
 /// Values of labels and of the first layer's inputs (step_values.cpp).
 void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
 void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
 /// Dropout and batch normalisation (step_modes.cpp).
 void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
+/// Gradients of PyTorch's that come on top of those of earlier steps (step_arrivals.cpp).
+void read_arrivals(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
 /// What the step's updates are made of, and which way they go (step_updates.cpp).
 void read_updates(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
 /// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp).

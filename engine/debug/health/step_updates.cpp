@@ -66,7 +66,7 @@ bool reaches_an_update(Past& past, const StepGraph& graph, const StepToRead& ste
   };
   for (const StepOp& op : graph.ops()) {
     if (op.number <= from.number || op.backward || !std::ranges::any_of(op.inputs, came_of_it)) continue;
-    if (op.op && op.op->updates) return true;
+    if (is_update(op.op, op.scope, op.backward)) return true;
     made.insert(op.outputs.begin(), op.outputs.end());
   }
   return std::ranges::any_of(step.by_hand, [&](const HandUpdate& update) { return came_of_it(update.now); });

@@ -21,7 +21,7 @@ struct Part {
   std::uint32_t first = 0, last = 0;
 };
 
-struct Node {
+struct SavedNode {
   std::uint32_t record = 0;
   std::string scope;
   std::int64_t ticks = 0;
@@ -72,7 +72,7 @@ class Savings {
 
   std::vector<Part> scopes() const {
     std::map<std::string, int> scopes;
-    for (const Node& node : nodes_)
+    for (const SavedNode& node : nodes_)
       for (std::size_t end = node.scope.size(); end != std::string::npos && end > 0;
            end = node.scope.rfind('/', end - 1))
         scopes.try_emplace(node.scope.substr(0, end));
@@ -86,7 +86,7 @@ class Savings {
     RecomputeSaving saving;
     saving.scope = protocol::if_there(part.scope);
     std::int64_t ticks = 0;
-    for (const Node& node : nodes_) {
+    for (const SavedNode& node : nodes_) {
       if (!contains(part, node.record, node.scope)) continue;
       ++saving.ops;
       ticks += node.ticks;
@@ -158,8 +158,8 @@ class Savings {
     }
   }
 
-  Node node_of(std::uint32_t record) const {
-    Node node;
+  SavedNode node_of(std::uint32_t record) const {
+    SavedNode node;
     node.record = record;
     std::uint32_t scope = 0;
     recorder_.trace().glance(record, record, [&](const RecordGlance& glance) {
@@ -174,7 +174,7 @@ class Savings {
   const Recorder& recorder_;
   const std::uint32_t peak_;
   const TapeLife* tape_ = nullptr;
-  std::vector<Node> nodes_;
+  std::vector<SavedNode> nodes_;
   std::unordered_map<std::uint64_t, Kept> kept_;
 };
 

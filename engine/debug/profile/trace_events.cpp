@@ -1,6 +1,7 @@
 #include "engine/debug/profile/trace_events.h"
 
 #include "engine/debug/hashed.h"
+#include "engine/debug/training_steps.h"
 #include "engine/record/trace/clock.h"
 #include "engine/record/trace/tensor_specs.h"
 
@@ -69,7 +70,7 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
   const std::uint32_t spec = record.outputs.empty() || record.outputs[0] == 0
                                  ? 0
                                  : recorder_.trace().tensors().get(record.outputs[0]).spec();
-  const bool is_update = head.kind == EventKind::op && head.op && head.op->updates;
+  const bool updates = head.kind == EventKind::op && is_update(head.op, head.scope, head.backward);
   const std::uint64_t what = head.op ? static_cast<std::uint64_t>(head.op->index) : head.name;
   // The spec identifies the dtype: records of other shapes get keys of their own and the same class.
   const ClassKey key{
@@ -83,7 +84,7 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
   ProfileClass of;
   of.op = head.op ? head.op->name : name_of(head.name);
   if (head.kind == EventKind::vjp) of.op += " VJP";
-  of.role = is_update                        ? ProfileRole::update
+  of.role = updates                          ? ProfileRole::update
             : head.backward                  ? ProfileRole::backward
             : head.kind == EventKind::custom ? ProfileRole::custom
                                              : ProfileRole::forward;

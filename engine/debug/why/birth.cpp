@@ -137,7 +137,8 @@ class Birth {
         if (const auto place = first_of(past_.value(id), spot.kind, std::nullopt))
           next = {id, *place, spot.kind};
     if (!next.tensor) return false;
-    protocol::Reason reason = past_.reason(*writer, "same memory", "The memory was last written to by this op.");
+    protocol::Reason reason =
+        past_.reason(*writer, "same memory", "The memory was last written to by this op.");
     show(reason, spot);
     keep(std::move(reason));
     spot = next;
@@ -204,6 +205,21 @@ class Birth {
     return operands;
   }
 
+  /// "its argument value is nan": of PyTorch's fill_, full and the like.
+  static std::string argument_not_finite(const RecordView& record) {
+    const ForeignOp* op = foreign_op_of(record);
+    if (!op) return {};
+    const auto& attributes = op->row->attributes;
+    for (std::size_t i = 0; i < std::min(attributes.size(), record.head.attributes.size()); ++i)
+      if (const auto* number = std::get_if<double>(&record.head.attributes[i]);
+          number && !std::isfinite(*number))
+        return "its argument " + attributes[i].name + " is " +
+               (std::isnan(*number) ? "nan"
+                : *number > 0       ? "inf"
+                                    : "-inf");
+    return {};
+  }
+
   /// Of values that had no NaN, or were finite all: here it was born. An Inf that a NaN was made of was born
   /// somewhere, too.
   void born(const RecordView& record, const Spot& spot, const Tensors& inputs,
@@ -212,16 +228,22 @@ class Birth {
     std::vector<double> numbers;
     for (const Operand& operand : operands)
       if (operand.tensor) numbers.push_back(operand.value);
-    const std::string call = call_text(record, inputs, places);
+    const std::string given = argument_not_finite(record);
+    const std::string call = given.empty() ? call_text(record, inputs, places) : std::string();
     const bool products = spot.kind == NotFinite::nan && form_of(*record.head.op) == Form::matmul &&
                           inputs.size() == 2 && places[0] && places[1];
-    const std::string what = products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
-                                      : what_happened(*record.head.op, numbers, spot.kind, value.dtype());
+    const std::string what = !given.empty() ? given
+                             : products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
+                                        : what_happened(*record.head.op, numbers, spot.kind, value.dtype());
     const bool infinite =
         std::any_of(numbers.begin(), numbers.end(), [](double number) { return std::isinf(number); });
     std::string sentence = std::string("Here the ") + kind_text(spot.kind) + " was made: ";
-    sentence +=
-        call.empty() ? record.head.op->name + (infinite ? " of infinite values" : " of finite values") : call;
+    if (!given.empty())
+      sentence += record.head.op->name;
+    else
+      sentence += call.empty()
+                      ? record.head.op->name + (infinite ? " of infinite values" : " of finite values")
+                      : call;
     if (!what.empty()) sentence += ". Here " + what;
     protocol::Reason reason = past_.reason(record, births_.empty() ? "born" : "cause", sentence + ".");
     show(reason, spot);
@@ -301,7 +323,8 @@ class Birth {
     if (spot.kind != NotFinite::nan || vjp.inputs.size() != 1 || vjp.inputs[0] == 0) return;
     const Tensor cotangent = past_.value(vjp.inputs[0]);
     if (!is_floating(cotangent.dtype()) || spot.place >= cotangent.count() ||
-        cotangent.count() != element_count(Shape(std::span<const std::int64_t>(past_.info(spot.tensor).shape))) ||
+        cotangent.count() !=
+            element_count(Shape(std::span<const std::int64_t>(past_.info(spot.tensor).shape))) ||
         element(cotangent, spot.place) != 0)
       return;
     const RecordView* maker = past_.maker(vjp.inputs[0]);

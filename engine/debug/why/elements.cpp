@@ -132,9 +132,7 @@ bool works_by_element(const RecordView& record, std::span<const Tensor> inputs) 
   const Shape matrix{2, 3}, one{1, 1};
   Tensors all;
   // A number given to PyTorch for a tensor stays one.
-  const auto is_number = [&](std::size_t k) {
-    return is_foreign(*record.head.op) && inputs[k].rank() == 0;
-  };
+  const auto is_number = [&](std::size_t k) { return is_foreign(*record.head.op) && inputs[k].rank() == 0; };
   for (std::size_t k = 0; k < inputs.size(); ++k)
     all.push_back(is_number(k) ? inputs[k] : probe(inputs[k].dtype(), matrix, k));
   const Tensors whole = replay_op(*record.head.op, all, record.head.attributes);

@@ -165,8 +165,9 @@ class Exactness {
       Tensors values;
       for (const std::uint64_t id : record.outputs)
         values.push_back(uses_.contains(id) && id ? to_float64(past_.value(id)) : Tensor());
-      const bool computed = std::any_of(given.begin(), given.end(),
-                                        [](const Tensor& input) { return input && is_floating(input.dtype()); });
+      const bool computed = std::any_of(given.begin(), given.end(), [](const Tensor& input) {
+        return input && is_floating(input.dtype());
+      });
       if (computed && not_again_++ == 0) not_again_text_ = error.what();
       return {values, values};
     }
@@ -219,8 +220,9 @@ class Exactness {
     for (std::size_t i = 0; i < std::min(losses_.size(), most_losses_told); ++i) tell(losses_[i]);
     if (not_again_ > 0) {
       answer_.complete = false;
-      sentence += " What " + counted(not_again_, "op") + " made counts as exact: " +
-                  (not_again_ == 1 ? "it" : "they") + " cannot run again here (" + not_again_text_ + ").";
+      sentence += " What " + counted(not_again_, "op") +
+                  " made counts as exact: " + (not_again_ == 1 ? "it" : "they") + " cannot run again here (" +
+                  not_again_text_ + ").";
     }
     if (too_many_)
       sentence += " Only the newest " + counted(most_compared, "op") +

@@ -41,13 +41,30 @@ const RecordView* zeroed_since(Past& past, std::uint64_t gradient, std::uint32_t
   return nullptr;
 }
 
+/// The newest arrival at one of them before that playback.
+const RecordView* earlier_arrival(Past& past, const RecordView& playback,
+                                  const std::set<std::uint64_t>& values) {
+  const Trace& trace = past.recorder().trace();
+  std::uint32_t found = 0;
+  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first < playback.number; first += 4096) {
+    past.step(first, playback.number);
+    trace.glance(first, std::min(playback.number - 1, first + 4095), [&](const RecordGlance& glance) {
+      if (glance.head.op && is_arrival(*glance.head.op) && glance.inputs.size() == 2 &&
+          values.contains(glance.inputs[0]))
+        found = glance.number;
+    });
+  }
+  return past.record(found);
+}
+
 /// The tensor got a gradient, which is told.
 protocol::Because of_arrival(Past& past, const RecordView& playback, const Arrival& arrival,
                              const std::string& text) {
   protocol::Because answer;
   answer.question = protocol::Question::gradient;
   const std::string where = "In " + pass_text(past, playback) + " a gradient arrived at " + text;
-  protocol::Reason reason = past.reason(*arrival.record, "arrived", "The gradient arrived at its variable here.");
+  protocol::Reason reason =
+      past.reason(*arrival.record, "arrived", "The gradient arrived at its variable here.");
   reason.tensor = protocol::if_there(past.info(arrival.gradient));
   try {
     const Tensor value = past.value(arrival.gradient);
@@ -75,16 +92,16 @@ protocol::Because of_arrival(Past& past, const RecordView& playback, const Arriv
 }
 
 /// The gradient with respect to a result of a taped op.
-protocol::Because of_result(Past& past, const RecordView& maker, const RecordView& vjp, std::uint64_t cotangent,
-                            const std::string& text) {
+protocol::Because of_result(Past& past, const RecordView& maker, const RecordView& vjp,
+                            std::uint64_t cotangent, const std::string& text) {
   protocol::Because answer;
   answer.question = protocol::Question::gradient;
-  answer.sentence = "The gradient came as far as " + text + ", and the backward pass went on through " +
-                    past.name(vjp) + ". Its grad is None all the same, because it is no leaf: " +
-                    past.name(maker) +
-                    " made it of other tensors, and PyTorch keeps grad for leaves alone. It is kept where "
-                    "retain_grad() is called before backward(); where a leaf was meant (x = x.to(…)), the gradient "
-                    "is in the tensor that x was before.";
+  answer.sentence =
+      "The gradient came as far as " + text + ", and the backward pass went on through " + past.name(vjp) +
+      ". Its grad is None all the same, because it is no leaf: " + past.name(maker) +
+      " made it of other tensors, and PyTorch keeps grad for leaves alone. It is kept where "
+      "retain_grad() is called before backward(); where a leaf was meant (x = x.to(…)), the gradient "
+      "is in the tensor that x was before.";
   protocol::Reason reached = past.reason(vjp, "came here", "The gradient with respect to it came in here.");
   reached.tensor = protocol::if_there(past.info(cotangent));
   protocol::Reason made = past.reason(maker, "not a leaf", "It made the tensor of others.");
@@ -110,12 +127,20 @@ bool is_foreign_playback(Past& past, const RecordView& playback) {
   return playback.head.tape >= first_foreign_tape;
 }
 
+const RecordView* newest_foreign_playback(Past& past) {
+  const RecordView* playback = past.record(past.recorder().data_flow().newest_playback());
+  if (!playback || !is_foreign_playback(past, *playback)) return nullptr;
+  for (const RecordView* at = past.record(playback->head.parent); at; at = past.record(at->head.parent))
+    if (at->head.kind == EventKind::playback) playback = at;
+  return playback;
+}
+
 std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback) {
   std::vector<Arrival> found;
   for (const std::uint32_t number : records_inside(past, playback)) {
     const RecordView* record = past.record(number);
-    if (record && record->head.kind == EventKind::op && record->head.parent == playback.number &&
-        record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2)
+    if (record && record->head.kind == EventKind::op && record->head.op && is_arrival(*record->head.op) &&
+        record->inputs.size() == 2)
       found.push_back({record, record->inputs[0], record->inputs[1]});
   }
   return found;
@@ -147,7 +172,8 @@ std::set<std::uint64_t> values_of_foreign(Past& past, std::uint64_t tensor) {
     past.step(values.size());
     const RecordView* maker = past.maker(tensor);
     std::uint64_t older = 0;
-    if (const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr; op && op->writes && maker->head.tape == 0) {
+    if (const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr;
+        op && op->writes && maker->head.tape == 0) {
       past.recorder().trace().glance(maker->number, maker->number, [&](const RecordGlance& glance) {
         for (const ForeignWrite& write : writes_of(*op, glance))
           if (write.after == tensor) older = write.before;
@@ -166,15 +192,16 @@ protocol::Because of_foreign_playback(Past& past, const RecordView& playback) {
   protocol::Because answer;
   answer.question = protocol::Question::gradient;
   if (playback.state == RecordState::failed) {
-    answer.sentence = "The " + pass_text(past, playback).substr(4) + " ended with an exception, so its gradients are not there: " +
-                      playback.error;
+    answer.sentence = "The " + pass_text(past, playback).substr(4) +
+                      " ended with an exception, so its gradients are not there: " + playback.error;
     answer.reasons.push_back(past.reason(playback, "failed here", playback.error));
     return answer;
   }
   const std::vector<Arrival> arrivals = arrivals_in(past, playback);
   if (arrivals.empty()) {
-    answer.sentence = "In this backward pass no gradient arrived at any tensor's grad. Ask about a tensor that "
-                      "should have got one.";
+    answer.sentence =
+        "In this backward pass no gradient arrived at any tensor's grad. Ask about a tensor that "
+        "should have got one.";
     return answer;
   }
   std::size_t zero = 0, unknown = 0;
@@ -189,16 +216,19 @@ protocol::Because of_foreign_playback(Past& past, const RecordView& playback) {
       ++unknown;
     }
   }
-  const std::string count = "In this backward pass gradients arrived at " + counted(arrivals.size(), "tensor");
+  const std::string count =
+      "In this backward pass gradients arrived at " + counted(arrivals.size(), "tensor");
   if (first) {
     answer = why_zero(past, {first->gradient, {}, playback.number});
-    answer.sentence = count + "; " + std::to_string(zero) + (zero == 1 ? " of them is" : " of them are") + " zero as a whole. The first, of " +
-                      tensor_text(past.recorder(), first->variable) + ": " + answer.sentence;
+    answer.sentence = count + "; " + std::to_string(zero) + (zero == 1 ? " of them is" : " of them are") +
+                      " zero as a whole. The first, of " + tensor_text(past.recorder(), first->variable) +
+                      ": " + answer.sentence;
   } else {
     answer.sentence = count + ", and none of them is zero as a whole.";
     for (const Arrival& arrival : arrivals) {
       if (answer.reasons.size() == 20) break;
-      answer.reasons.push_back(past.reason(*arrival.record, "arrived", "A gradient arrived at its variable here."));
+      answer.reasons.push_back(
+          past.reason(*arrival.record, "arrived", "A gradient arrived at its variable here."));
       answer.reasons.back().tensor = protocol::if_there(past.info(arrival.gradient));
     }
   }
@@ -223,7 +253,15 @@ protocol::Because of_foreign_tensor(Past& past, const RecordView& playback, std:
       if (slot < vjp->inputs.size() && vjp->inputs[slot])
         return of_result(past, *maker, *vjp, vjp->inputs[slot], text);
     }
-  return path.explain(text);
+  protocol::Because answer = path.explain(text);
+  if (const RecordView* earlier = earlier_arrival(past, playback, values)) {
+    answer.sentence +=
+        " An earlier backward pass had one for it: it arrived at op " + std::to_string(earlier->number) + ".";
+    answer.reasons.push_back(
+        past.reason(*earlier, "arrived before", "A gradient of an earlier backward pass arrived here."));
+    answer.reasons.back().tensor = protocol::if_there(past.info(earlier->inputs[1]));
+  }
+  return answer;
 }
 
 }  // namespace tapedeck::debug

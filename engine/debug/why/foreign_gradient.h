@@ -12,12 +12,16 @@ namespace tapedeck::debug {
 /// Whether the playback is a backward pass of PyTorch's.
 bool is_foreign_playback(Past& past, const RecordView& playback);
 
+/// The newest backward pass, not those inside of it (of a checkpoint); nullptr: the newest is none of
+/// PyTorch's.
+const RecordView* newest_foreign_playback(Past& past);
+
 /// A gradient that arrived at a variable: `grad` became it, or had it added.
 struct Arrival {
   const RecordView* record = nullptr;
   std::uint64_t variable = 0, gradient = 0;
 };
-/// Of the playback itself, in its order.
+/// Of the playback, and of those inside of it, in their order.
 std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback);
 
 /// The gradient that became `variable.grad` as this tensor, or was added to it; nullopt: it is another

@@ -21,11 +21,6 @@ bool is_called(const OpDef& op, std::string_view base) {
   return name == base || (name.ends_with('_') && name.substr(0, name.size() - 1) == base);
 }
 
-/// The VJP of a Function of the program, whose forward record is only the first op inside of its forward().
-bool is_own_function(const RecordView& vjp) {
-  return vjp.head.op && vjp.head.op->name.starts_with("autograd.");
-}
-
 bool has_derivative(const RecordedSpec& spec) {
   return is_floating(spec.dtype) || is_complex(spec.dtype);
 }
@@ -74,6 +69,13 @@ ForeignPath::ForeignPath(Past& past, const RecordView& playback, std::set<std::u
 const RecordView* ForeignPath::vjp_of(std::uint32_t forward) const {
   const auto found = vjps_.find(forward);
   return found == vjps_.end() ? nullptr : found->second;
+}
+
+/// Where the op ran inside of forward() of a Function of the program: what ran of its backward().
+const RecordView* ForeignPath::vjp_of_function_around(const RecordView& record) const {
+  for (const RecordView* at = &record; at; at = past_.record(at->head.parent))
+    if (const RecordView* vjp = at->head.kind == EventKind::custom ? vjp_of(at->number) : nullptr) return vjp;
+  return nullptr;
 }
 
 void ForeignPath::collect_vjps() {
@@ -153,40 +155,40 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
                                                    const std::vector<std::size_t>& inputs) {
   const ForeignOp* op = foreign_op_of(record);
   if (!op) return "it is no op of PyTorch, whose graph ends there";
-  const RecordView* vjp = vjp_of(record.number);
-  if (vjp && is_own_function(*vjp)) {
-    in_function_.insert(record.outputs.begin(), record.outputs.end());
+  if (const RecordView* vjp = vjp_of_function_around(record)) {
     if (std::any_of(vjp->outputs.begin(), vjp->outputs.end(), [](std::uint64_t id) { return id != 0; }))
       return std::nullopt;
     return "the backward() of " + vjp->name().substr(9) + " gave None";
   }
+  const RecordView* vjp = vjp_of(record.number);
   const std::int64_t facts = foreign_facts(*op->row, record.head.attributes);
   if (facts & ForeignFacts::gradients_off) {
-    const bool inside = std::any_of(inputs.begin(), inputs.end(), [&](std::size_t i) {
-      return in_function_.contains(record.inputs[i]);
-    });
+    const bool inside = std::any_of(inputs.begin(), inputs.end(),
+                                    [&](std::size_t i) { return in_function_.contains(record.inputs[i]); });
     if (inside) {  // forward() of a Function runs so; its backward() is what counts
       in_function_.insert(record.outputs.begin(), record.outputs.end());
       return std::nullopt;
     }
-    return facts & ForeignFacts::inference
-               ? std::string("it ran under torch.inference_mode()")
-               : std::string("gradients were off when it ran: it is in a torch.no_grad() block, or in the forward() of "
-                             "an autograd.Function that the gradient did not come to");
+    return facts & ForeignFacts::inference ? std::string("it ran under torch.inference_mode()")
+                                           : std::string(
+                                                 "gradients were off when it ran: it is in a torch.no_grad() "
+                                                 "block, or in the forward() of "
+                                                 "an autograd.Function that the gradient did not come to");
   }
-  if (is_called(*op->row, "detach")) return "detach() cuts the graph: what comes after it is a constant";
-  const bool differentiable = std::any_of(record.outputs.begin(), record.outputs.end(), [&](std::uint64_t id) {
-    return id && has_derivative(spec_of(past_.recorder().trace().tensors().get(id).spec()));
-  });
+  if (is_called(*op->row, "detach"))
+    return "detach() or .data cuts the graph: what comes after it is a constant";
+  const bool differentiable =
+      std::any_of(record.outputs.begin(), record.outputs.end(), [&](std::uint64_t id) {
+        return id && has_derivative(spec_of(past_.recorder().trace().tensors().get(id).spec()));
+      });
   if (!differentiable) return "its result is not a floating-point tensor, and integers have no gradient";
   if (auto why = why_not_required(record, inputs)) return why;
   const bool asked_for_all = past_.recorder().data_flow().sources_of(playback_.number).empty();
-  if (vjp && asked_for_all && !op->writes &&
-      std::all_of(inputs.begin(), inputs.end(),
-                  [&](std::size_t i) { return i < vjp->outputs.size() && vjp->outputs[i] == 0; }))
-    return "its VJP ran, and gave none for " + arguments_of(*op, record.head.attributes, record.inputs.size())
-                                                   .at(inputs.front())
-                                                   ->name;
+  if (vjp && asked_for_all && !op->writes && std::all_of(inputs.begin(), inputs.end(), [&](std::size_t i) {
+        return i < vjp->outputs.size() && vjp->outputs[i] == 0;
+      }))
+    return "its VJP ran, and gave none for " +
+           arguments_of(*op, record.head.attributes, record.inputs.size()).at(inputs.front())->name;
   return std::nullopt;
 }
 
@@ -202,10 +204,11 @@ std::optional<std::string> ForeignPath::why_not_required(const RecordView& recor
   if (!none) return std::nullopt;
   const bool itself = std::any_of(inputs.begin(), inputs.end(),
                                   [&](std::size_t i) { return values_.contains(record.inputs[i]); });
-  return itself ? "it did not require a gradient when this op read it: requires_grad was False then, or it was "
-                  "read through .data"
-                : "what it read did not require a gradient there: through .data, or because requires_grad was "
-                  "set to False";
+  return itself
+             ? "it did not require a gradient when this op read it: requires_grad was False then, or it was "
+               "read through .data"
+             : "what it read did not require a gradient there: through .data, or because requires_grad was "
+               "set to False";
 }
 
 protocol::Because ForeignPath::explain(const std::string& text) const {
@@ -221,16 +224,17 @@ protocol::Because ForeignPath::explain(const std::string& text) const {
   } else if (!breaks_.empty()) {
     for (const Break& broken : breaks_) {
       if (answer.reasons.size() == most_breaks_told) break;
-      protocol::Reason reason = past_.reason(*broken.record, "stopped", "The path ends here: " + broken.why + ".");
+      protocol::Reason reason =
+          past_.reason(*broken.record, "stopped", "The path ends here: " + broken.why + ".");
       if (!broken.record->outputs.empty())
         reason.tensor = protocol::if_there(past_.info(broken.record->outputs[0]));
       answer.reasons.push_back(std::move(reason));
     }
-    answer.sentence += " The path from it to the result ends at " + past_.name(*breaks_.front().record) + ": " +
-                       breaks_.front().why + ".";
+    answer.sentence += " The path from it to the result ends at " + past_.name(*breaks_.front().record) +
+                       ": " + breaks_.front().why + ".";
     if (breaks_.size() > 1)
-      answer.sentence += " " + counted(breaks_.size() - 1, "other path") + (breaks_.size() == 2 ? " ends" : " end") +
-                         " elsewhere.";
+      answer.sentence += " " + counted(breaks_.size() - 1, "other path") +
+                         (breaks_.size() == 2 ? " ends" : " end") + " elsewhere.";
   } else {
     explain_independent(answer);
   }
@@ -245,9 +249,10 @@ void ForeignPath::explain_unbroken(const std::string& text, protocol::Because& a
     if (!record) continue;
     for (std::size_t i = 0; i < std::min(record->inputs.size(), vjp->outputs.size()); ++i)
       if (values_.contains(record->inputs[i]) && vjp->outputs[i]) {
-        answer.sentence = past_.name(*vjp) + " gave a gradient for " + text +
-                          ". It is kept in grad for leaves that require one, and where retain_grad() was called; "
-                          "no record says that it arrived there.";
+        answer.sentence =
+            past_.name(*vjp) + " gave a gradient for " + text +
+            ". It is kept in grad for leaves that require one, and where retain_grad() was called; "
+            "no record says that it arrived there.";
         answer.reasons.push_back(past_.reason(*vjp, "VJP", "It gave a gradient for the tensor."));
         answer.reasons.back().tensor = protocol::if_there(past_.info(vjp->outputs[i]));
         answer.complete = false;
@@ -256,11 +261,11 @@ void ForeignPath::explain_unbroken(const std::string& text, protocol::Because& a
   }
   answer.complete = false;
   const bool asked = !past_.recorder().data_flow().sources_of(playback_.number).empty();
-  answer.sentence += asked
-                         ? " The result depends on it by ops that pass gradients on, but this backward pass was asked "
-                           "for gradients of other tensors alone (torch.autograd.grad, or inputs=)."
-                         : " The records show no break in the path from it to the result. Why none came is not "
-                           "known: hooks that change gradients, and ops that are not recorded, are not seen.";
+  answer.sentence +=
+      asked ? " The result depends on it by ops that pass gradients on, but this backward pass was asked "
+              "for gradients of other tensors alone (torch.autograd.grad, or inputs=)."
+            : " The records show no break in the path from it to the result. Why none came is not "
+              "known: hooks that change gradients, and ops that are not recorded, are not seen.";
 }
 
 void ForeignPath::explain_independent(protocol::Because& answer) const {
@@ -268,16 +273,20 @@ void ForeignPath::explain_independent(protocol::Because& answer) const {
   std::set<std::uint64_t> derived = values_;
   std::uint32_t read = 0, users = 0;
   const Trace& trace = past_.recorder().trace();
-  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first < playback_.number; first += glanced_inside) {
+  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first < playback_.number;
+       first += glanced_inside) {
     check_cancelled(past_.cancel());
-    trace.glance(first, std::min(playback_.number - 1, first + glanced_inside - 1), [&](const RecordGlance& glance) {
-      if (std::none_of(glance.inputs.begin(), glance.inputs.end(), [&](auto id) { return derived.contains(id); }))
-        return;
-      ++users;
-      derived.insert(glance.outputs.begin(), glance.outputs.end());
-      derived.erase(0);
-      if (glance.head.op && is_called(*glance.head.op, "_local_scalar_dense")) read = glance.number;
-    });
+    trace.glance(first, std::min(playback_.number - 1, first + glanced_inside - 1),
+                 [&](const RecordGlance& glance) {
+                   if (std::none_of(glance.inputs.begin(), glance.inputs.end(),
+                                    [&](auto id) { return derived.contains(id); }))
+                     return;
+                   ++users;
+                   derived.insert(glance.outputs.begin(), glance.outputs.end());
+                   derived.erase(0);
+                   if (glance.head.op && is_called(*glance.head.op, "_local_scalar_dense"))
+                     read = glance.number;
+                 });
   }
   answer.sentence += " The result does not depend on it by any recorded op";
   answer.sentence += users == 0 ? ": no recorded op read it before." : ".";

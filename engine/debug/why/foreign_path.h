@@ -27,6 +27,7 @@ class ForeignPath {
 
   /// The VJP of that record in this playback; nullptr: none ran.
   const RecordView* vjp_of(std::uint32_t forward) const;
+  const RecordView* vjp_of_function_around(const RecordView& record) const;
   /// Why no gradient came to the tensor, which `text` describes.
   protocol::Because explain(const std::string& text) const;
 
@@ -53,7 +54,8 @@ class ForeignPath {
   std::multimap<std::uint32_t, const RecordView*> vjps_;  ///< by the forward record
   std::set<std::uint32_t> ancestors_;                     ///< records that the target was made by
   std::set<std::uint64_t> leaves_;                        ///< what none of them made
-  std::map<std::uint64_t, std::vector<std::uint64_t>> rewritten_;  ///< what a value in written memory comes from
+  std::map<std::uint64_t, std::vector<std::uint64_t>>
+      rewritten_;  ///< what a value in written memory comes from
   std::set<std::uint64_t> alive_, in_function_;
   std::vector<Break> breaks_;
   bool connected_ = false, too_many_ = false;

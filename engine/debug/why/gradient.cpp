@@ -26,18 +26,19 @@ bool is_foreign_vjp(const RecordView& vjp) {
 /// Why a node of PyTorch's graph gave no gradient for a floating-point input: a clause.
 std::string why_none_of_foreign(Past& past, const RecordView& vjp, std::size_t input) {
   const RecordView* forward = past.record(vjp.head.forward);
-  const std::int64_t required = forward && forward->head.op
-                                    ? foreign_facts(*forward->head.op, forward->head.attributes) &
-                                          ForeignFacts::all_requiring
-                                    : 0;
+  const std::int64_t required =
+      forward && forward->head.op
+          ? foreign_facts(*forward->head.op, forward->head.attributes) & ForeignFacts::all_requiring
+          : 0;
   const std::int64_t bit = ForeignFacts::requires_gradient(input);
   if (required != 0 && bit != 0 && (required & bit) == 0)
     return "it did not require a gradient when the op ran.";
   const RecordView* playback = past.around(vjp, EventKind::playback);
   if (playback && !past.recorder().data_flow().sources_of(playback->number).empty())
     return "nothing that this backward pass was asked for depends on it.";
-  return vjp.name().starts_with("autograd.") ? "its backward() returned None for it, or it required no gradient."
-                                             : "it required no gradient, or the op has none for it.";
+  return vjp.name().starts_with("autograd.")
+             ? "its backward() returned None for it, or it required no gradient."
+             : "it required no gradient, or the op has none for it.";
 }
 
 std::uint64_t first_tensor(const TensorIds& ids) {
@@ -122,6 +123,7 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   // A tensor of the forward pass: the gradient with respect to it.
   const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;
+  if (!playback) playback = newest_foreign_playback(past);
   if (!playback) playback = past.record(data_flow.playback_for(subject.tensor));
   if (!playback) playback = past.record(data_flow.newest_playback());
   if (!playback)

@@ -37,10 +37,11 @@ GradientAsked about_arrivals(Past& past, const RecordView& playback) {
   const std::vector<Arrival> arrivals = arrivals_in(past, playback);
   GradientAsked asked;
   if (arrivals.empty()) {
-    asked.refusal = playback.state == RecordState::done
-                        ? "In this backward pass no gradient arrived at any tensor: there is none that could be "
-                          "checked."
-                        : "This backward pass has not ended well: its gradients are not there.";
+    asked.refusal =
+        playback.state == RecordState::done
+            ? "In this backward pass no gradient arrived at any tensor: there is none that could be "
+              "checked."
+            : "This backward pass has not ended well: its gradients are not there.";
     return asked;
   }
   if (arrivals.size() == 1) return about_arrival(past, playback, arrivals.front());
@@ -61,11 +62,12 @@ std::optional<GradientAsked> about_foreign(Past& past, const Subject& subject, c
     return about_arrival(past, *past.around(*arrival->record, EventKind::playback), *arrival);
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && (!foreign_op_of(*maker) || maker->head.tape != 0 || maker->head.backward)) return std::nullopt;
-  const RecordView* playback = past.record(past.recorder().data_flow().newest_playback());
-  if (!playback || !is_foreign_playback(past, *playback)) return std::nullopt;
+  const RecordView* playback = newest_foreign_playback(past);
+  if (!playback) return std::nullopt;
   const std::set<std::uint64_t> values = values_of_foreign(past, subject.tensor);
   for (const Arrival& arrival : arrivals_in(past, *playback))
-    if (values.contains(arrival.variable)) return about_arrival(past, *playback, arrival);
+    if (values.contains(arrival.variable))
+      return about_arrival(past, *past.around(*arrival.record, EventKind::playback), arrival);
   return std::nullopt;
 }
 

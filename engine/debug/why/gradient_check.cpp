@@ -129,27 +129,30 @@ protocol::Because about_one(Past& past, const VjpCheck& check) {
   return answer;
 }
 
-/// Where a PyTorch program read a number of what is on the path.
+/// Where a PyTorch program read a number that comes from what is on the path, before the last op on it ran.
 std::string numbers_read(Past& past, const GradientPath& path) {
   std::uint32_t found = 0;
-  for (const std::uint64_t id : path.tensors) {
-    const RecordView* maker = past.maker(id);
-    if (!maker || !foreign_op_of(*maker)) return {};
-    break;
-  }
-  if (path.vjps.empty()) return {};
-  const std::uint32_t last = path.vjps.front().vjp->number;
+  const RecordView* newest = path.vjps.empty() ? nullptr : past.record(path.vjps.front().vjp->head.forward);
+  if (!newest || !foreign_op_of(*newest)) return {};
+  const std::uint32_t last = newest->number;
+  std::set<std::uint64_t> derived = path.tensors;
+  derived.erase(0);  // an optional result
   for (std::uint32_t first = std::max(1u, past.recorder().trace().oldest_kept()); first < last; first += 4096)
     past.recorder().trace().glance(first, std::min(last, first + 4095), [&](const RecordGlance& glance) {
-      if (glance.head.op && is_foreign(*glance.head.op) && short_name(*glance.head.op) == "_local_scalar_dense" &&
-          glance.inputs.size() == 1 && path.tensors.contains(glance.inputs[0]))
-        found = glance.number;
+      if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op) ||
+          std::none_of(glance.inputs.begin(), glance.inputs.end(),
+                       [&](auto id) { return derived.contains(id); }))
+        return;
+      for (const std::uint64_t output : glance.outputs)
+        if (output) derived.insert(output);
+      if (short_name(*glance.head.op) == "_local_scalar_dense") found = glance.number;
     });
   const RecordView* record = past.record(found);
-  return record ? " Python read a number on the way, in " + past.name(*record) +
-                      ": if what it made of it came back, that is a constant, and its part of the derivative is "
-                      "missing here."
-                : std::string();
+  return record
+             ? " Python read a number on the way, in " + past.name(*record) +
+                   ": if what it made of it came back, that is a constant, and its part of the derivative is "
+                   "missing here."
+             : std::string();
 }
 
 /// What of the derivative the path leaves out: values that went around the tape, by way of Python or through

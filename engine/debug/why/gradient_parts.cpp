@@ -75,9 +75,11 @@ class Parts {
       if (!maker) return false;
       const RecordView* vjp = past_.around(*maker, EventKind::vjp);
       if (!vjp) {  // the playback's own sums
-        // The gradient of a PyTorch program arrives as a view of itself, or is added to that of an earlier pass.
-        const bool arrives = is_foreign(*maker->head.op) && maker->head.backward &&
-                             (short_name(*maker->head.op) == "detach" || short_name(*maker->head.op) == "add_");
+        // The gradient of a PyTorch program arrives as a view of itself, or is added to that of an earlier
+        // pass.
+        const bool arrives =
+            is_foreign(*maker->head.op) && maker->head.backward &&
+            (short_name(*maker->head.op) == "detach" || short_name(*maker->head.op) == "add_");
         if (maker->head.op->form != Form::sum && !arrives) return false;
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
         continue;
@@ -198,18 +200,22 @@ class Parts {
 
   void tell_example(const Contribution& part, const Tensor& cotangent,
                     const std::pair<double, std::size_t>& share, std::size_t examples) {
+    // Layers of PyTorch's fold other axes into the first: its rows need not be examples.
+    const bool rows = part.vjp->head.op && is_foreign(*part.vjp->head.op);
+    const std::string noun = rows ? "row" : "example";
     protocol::Reason reason =
-        past_.reason(*part.vjp, "example " + std::to_string(share.second),
-                     "What the row of this example contributes, of " + counted(examples, "example") + ".");
+        past_.reason(*part.vjp, noun + " " + std::to_string(share.second),
+                     rows ? "What this row of its result contributes, of " + counted(examples, noun) + "."
+                          : "What the row of this example contributes, of " + counted(examples, noun) + ".");
     for (const std::uint64_t id : part.vjp->inputs)
       if (id && !reason.tensor) reason.tensor = protocol::if_there(past_.info(id));
     reason.element.emplace(static_cast<std::size_t>(cotangent.rank()), 0);
     reason.element->at(0) = static_cast<std::int64_t>(share.second);
     reason.amount = share.first;
     reason.amount_text = (share.first < 0 ? "−" : "") + share_text(std::abs(share.first));
-    if (answer_.sentence.find("example") == std::string::npos)
-      answer_.sentence += " Of its " + counted(examples, "example") + ", number " +
-                          std::to_string(share.second) + " gave the most (" + *reason.amount_text + ").";
+    if (answer_.sentence.find(" Of its ") == std::string::npos)
+      answer_.sentence += " Of its " + counted(examples, noun) + ", number " + std::to_string(share.second) +
+                          " gave the most (" + *reason.amount_text + ").";
     answer_.reasons.push_back(std::move(reason));
   }
 

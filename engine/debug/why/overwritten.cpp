@@ -1,5 +1,5 @@
-// Which op overwrote what another one keeps for its gradient? PyTorch's error names the tensor's shape and two
-// counts of writes; the records have the ops.
+// Which op overwrote what another one keeps for its gradient? PyTorch's error names the tensor's shape and
+// two counts of writes; the records have the ops.
 #include "engine/debug/why/overwritten.h"
 
 #include <algorithm>
@@ -121,8 +121,8 @@ class Overwritten {
       if (!kept.writes.empty()) kept_.push_back(std::move(kept));
     };
     const ForeignOp* op = forward_->head.op ? foreign_of(*forward_->head.op) : nullptr;
-    const auto arguments =
-        op ? arguments_of(*op, forward_->head.attributes, forward_->inputs.size()) : std::vector<const ForeignValue*>();
+    const auto arguments = op ? arguments_of(*op, forward_->head.attributes, forward_->inputs.size())
+                              : std::vector<const ForeignValue*>();
     for (std::size_t i = 0; i < forward_->inputs.size(); ++i)
       consider(forward_->inputs[i], i < arguments.size() ? "its input " + arguments[i]->name : "an input");
     for (std::size_t k = 0; k < forward_->outputs.size(); ++k)
@@ -136,22 +136,34 @@ class Overwritten {
   }
 
   void tell_kept(const SharedMemory& memory) {
-    std::set<std::uint32_t> writers;
+    std::set<std::uint32_t> writers, sure;
     std::string what;
     for (const Kept& kept : kept_) {
       what += (what.empty() ? "" : " or ") + kept.what;
-      for (const ForeignWrite& write : kept.writes) writers.insert(write.record);
+      for (const ForeignWrite& write : kept.writes) {
+        writers.insert(write.record);
+        if (!came_by_detach(write.before)) sure.insert(write.record);
+      }
+    }
+    std::set<std::uint32_t> uncounted;
+    if (complaint_.writes && static_cast<std::int64_t>(writers.size()) > *complaint_.writes &&
+        static_cast<std::int64_t>(sure.size()) == *complaint_.writes && !sure.empty()) {
+      for (const std::uint32_t number : writers)
+        if (!sure.contains(number)) uncounted.insert(number);
+      writers = std::move(sure);
     }
     const Kept& first = kept_.front();
     const RecordView* writer = past_.record(*writers.begin());
     if (!writer) return tell_unknown(memory);
     std::string& sentence = answer_.sentence;
-    sentence = past_.name(*writer) + " overwrote what " + past_.name(*forward_) + " keeps for its gradient: " +
-               what + ", " + to_string(shape_of(first.tensor)) + ".";
+    sentence = past_.name(*writer) + " overwrote what " + past_.name(*forward_) +
+               " keeps for its gradient: " + what + ", " + to_string(shape_of(first.tensor)) + ".";
     for (const ForeignWrite& write : first.writes)
       if (write.record == writer->number) tell_view(first, write);
     tell_counts(writers);
+    tell_uncounted(uncounted);
     for (const std::uint32_t number : writers) tell_writer(number);
+    for (const std::uint32_t number : uncounted) tell_writer(number);
     for (const Kept& kept : kept_) {
       protocol::Reason reason = past_.reason(
           *forward_, "keeps it", "Its gradient needs " + kept.what + ", as it was when this op ran.");
@@ -159,7 +171,35 @@ class Overwritten {
       answer_.reasons.push_back(std::move(reason));
     }
     for (protocol::Reason& reason : views_) answer_.reasons.push_back(std::move(reason));
-    sentence += " An op that makes a new tensor there leaves it as it was; so does a clone() before the write.";
+    sentence +=
+        " An op that makes a new tensor there leaves it as it was; so does a clone() before the write.";
+  }
+
+  /// Whether the tensor shares the memory by way of detach() or .data, whose writes PyTorch does not always
+  /// count.
+  bool came_by_detach(std::uint64_t tensor) {
+    for (int back = 0; back < 100; ++back) {
+      const RecordView* maker = past_.maker(tensor);
+      const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr;
+      if (!op || maker->inputs.empty()) return false;
+      if (short_name(*op->row) == "detach") return true;
+      const bool is_view =
+          std::any_of(op->results.begin(), op->results.end(), [](const ForeignValue& result) {
+            return result.is_tensor && !result.alias.empty() && !result.written;
+          });
+      if (!is_view) return false;
+      tensor = maker->inputs[0];
+    }
+    return false;
+  }
+
+  void tell_uncounted(const std::set<std::uint32_t>& uncounted) {
+    const RecordView* first = uncounted.empty() ? nullptr : past_.record(*uncounted.begin());
+    if (!first) return;
+    answer_.sentence +=
+        " " + past_.name(*first) + (uncounted.size() > 1 ? " and others" : "") +
+        " wrote there, too, but by PyTorch's count not into this tensor, as through .data: that "
+        "alone gives a wrong gradient without an error.";
   }
 
   /// Where the write went through another tensor: what made that one.
@@ -169,7 +209,8 @@ class Overwritten {
     answer_.sentence += " It wrote through another tensor on the same memory";
     if (view && view->number != forward_->number) {
       answer_.sentence += ", which " + past_.name(*view) + " made";
-      views_.push_back(past_.reason(*view, "same memory", "The tensor that was written into came from here."));
+      views_.push_back(
+          past_.reason(*view, "same memory", "The tensor that was written into came from here."));
       views_.back().tensor = protocol::if_there(past_.info(write.before));
     }
     answer_.sentence += ".";
@@ -205,20 +246,24 @@ class Overwritten {
     answer_.complete = false;
     std::string& sentence = answer_.sentence;
     if (forward_)
-      sentence = "What " + past_.name(*forward_) +
-                 " keeps for its gradient was overwritten, but no recorded op wrote into its inputs or results: "
-                 "the write was not recorded, as those of NumPy or of C++ are not.";
+      sentence =
+          "What " + past_.name(*forward_) +
+          " keeps for its gradient was overwritten, but no recorded op wrote into its inputs or results: "
+          "the write was not recorded, as those of NumPy or of C++ are not.";
     else
-      sentence = "An op wrote into what another one keeps for its gradient. Which one keeps it is not known: "
-                 "the part of the graph that refused has no record.";
+      sentence =
+          "An op wrote into what another one keeps for its gradient. Which one keeps it is not known: "
+          "the part of the graph that refused has no record.";
     std::vector<ForeignWrite> writes = memory.writes();
     std::erase_if(writes, [&](const ForeignWrite& write) {
       return write.record >= failed_.number ||
              (complaint_.shape && !(shape_of(write.before) == *complaint_.shape));
     });
     if (forward_ || writes.empty()) return;
-    if (complaint_.shape) sentence += " These wrote into tensors of shape " + to_string(*complaint_.shape) + ":";
-    else sentence += " These wrote into tensors:";
+    if (complaint_.shape)
+      sentence += " These wrote into tensors of shape " + to_string(*complaint_.shape) + ":";
+    else
+      sentence += " These wrote into tensors:";
     std::size_t named = 0;
     for (auto write = writes.rbegin(); write != writes.rend() && named < 3; ++write, ++named)
       if (const RecordView* writer = past_.record(write->record))

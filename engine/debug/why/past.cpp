@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/debug/describe.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/protocol/conditions/log_text.h"
 #include "engine/record/trace/source_location.h"
 
@@ -33,7 +34,27 @@ Tensors Past::inputs(const RecordView& record) {
 }
 
 const RecordView* Past::maker(std::uint64_t tensor) {
-  return record(recorder_.trace().tensors().get(tensor).producer());
+  const TensorOrigin origin = recorder_.trace().tensors().get(tensor);
+  if (origin.producer() != 0 || !origin.known() || !has_foreign_ops()) return record(origin.producer());
+  if (!held_results_) find_held_results();
+  const auto found = held_results_->find(tensor);
+  return found == held_results_->end() ? nullptr : record(found->second);
+}
+
+void Past::find_held_results() {
+  constexpr std::uint32_t at_once = 4096;
+  held_results_.emplace();
+  const Trace& trace = recorder_.trace();
+  const std::uint32_t newest = trace.newest();
+  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first <= newest; first += at_once) {
+    check_cancelled(cancel_);
+    trace.glance(first, std::min(newest, first + at_once - 1), [&](const RecordGlance& glance) {
+      if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)) return;
+      for (const std::uint64_t output : glance.outputs)
+        if (output && trace.tensors().get(output).producer() == 0)
+          held_results_->emplace(output, glance.number);
+    });
+  }
 }
 
 std::size_t Past::output_of(const RecordView& maker, std::uint64_t tensor) {

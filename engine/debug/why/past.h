@@ -55,7 +55,10 @@ class Past {
   const CancelFlag* cancel_;
   const Jobs::Report report_;
   std::chrono::steady_clock::time_point next_report_ = std::chrono::steady_clock::now() + first_report;
+  void find_held_results();
   std::unordered_map<std::uint32_t, std::unique_ptr<RecordView>> records_;
+  /// Records of results that are held as leaves, because they cannot be computed again: of PyTorch's ops.
+  std::optional<std::unordered_map<std::uint64_t, std::uint32_t>> held_results_;
   static constexpr std::chrono::milliseconds first_report{200}, report_interval{100};
 };
 

@@ -42,8 +42,7 @@ Tensors gradients_of(const PastVjp& call) {
   const std::span<const bool> asked(wanted.get(), call.given.size());
   if (is_foreign(*call.op))
     return foreign_gradients({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents, asked});
-  return ops::run_vjp({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents,
-                       asked});
+  return ops::run_vjp({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents, asked});
 }
 
 Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Tensor> cotangents) {
@@ -53,7 +52,8 @@ Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Ten
   for (const std::uint32_t number : records_inside(past, vjp)) {
     const RecordView* op = past.record(number);
     if (!op || op->head.kind != EventKind::op) continue;
-    if (std::none_of(op->inputs.begin(), op->inputs.end(), [&](auto id) { return flow.contains(id); })) continue;
+    if (std::none_of(op->inputs.begin(), op->inputs.end(), [&](auto id) { return flow.contains(id); }))
+      continue;
     Tensors operands;
     for (const std::uint64_t id : op->inputs)
       operands.push_back(id == 0 ? Tensor() : flow.contains(id) ? flow.at(id) : past.value(id));

@@ -21,8 +21,8 @@ std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp);
 /// One gradient for each input, undefined where none was given. Nothing of it is recorded.
 Tensors gradients_of(const PastVjp& call);
 
-/// Of a VJP of PyTorch's, or of a Function of its program: what ran in it, again, with other cotangents. Throws
-/// ValueError, and Error where an op cannot run again.
+/// Of a VJP of PyTorch's, or of a Function of its program: what ran in it, again, with other cotangents.
+/// Throws ValueError, and Error where an op cannot run again.
 Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Tensor> cotangents);
 
 /// The same call in float64, whose outputs are computed anew.

@@ -103,8 +103,9 @@ class Check {
           "draw "
           "do not show");
     if (forward.head.op && vjp_.head.op && is_foreign(*forward.head.op) && forward.head.op != vjp_.head.op)
-      return leave_out("it is a backward() that the program wrote, and what its forward() computes is not recorded as "
-                       "one function");
+      return leave_out(
+          "it is a backward() that the program wrote, and what its forward() computes is not recorded as "
+          "one function");
     variables_ = variables_of_slots(past_, forward, vjp_);
     if (!has_real_numbers(forward)) return;
     for (const Tensor& input : past_.inputs(forward)) point_.push_back(to_float64(input));

@@ -1,6 +1,7 @@
 #include "engine/debug/why/why.h"
 
 #include "engine/debug/tile.h"
+#include "engine/debug/why/foreign_path.h"
 #include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
@@ -12,6 +13,13 @@ std::uint64_t output_of(Past& past, std::uint64_t number) {
   if (!record) throw BadRequest("why: there is no record " + std::to_string(number));
   for (const std::uint64_t id : record->outputs)
     if (id) return id;
+  if (record->head.op && is_arrival(*record->head.op) && record->inputs.size() == 2) return record->inputs[1];
+  if (record->state == RecordState::done)
+    throw ValueError("gone",
+                     past.name(*record) + " has no tensor of its own to ask about" +
+                         (record->head.kind == EventKind::playback
+                              ? ": its gradients arrived at other tensors' grad; ask about one of these."
+                              : "."));
   throw ValueError("gone", past.name(*record) + " has made no tensor" +
                                (record->state == RecordState::failed ? ": it failed." : " yet."));
 }

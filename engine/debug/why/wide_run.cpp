@@ -19,7 +19,8 @@ Tensors run_as_recorded(const RecordView& record, std::span<const Tensor> inputs
                         std::span<const DType> dtypes) {
   Tensors narrow;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    narrow.push_back(!inputs[k] || inputs[k].dtype() == dtypes[k] ? inputs[k] : in_dtype(inputs[k], dtypes[k]));
+    narrow.push_back(!inputs[k] || inputs[k].dtype() == dtypes[k] ? inputs[k]
+                                                                  : in_dtype(inputs[k], dtypes[k]));
   return widened(replay_op(*record.head.op, narrow, record.head.attributes));
 }
 
@@ -50,8 +51,8 @@ std::set<std::uint32_t> records_inside(Past& past, const RecordView& custom,
 
 Tensors run_wide(const RecordView& record, std::span<const Tensor> inputs,
                  std::span<const DType> original_dtypes) {
-  const bool made_of_numbers = std::any_of(inputs.begin(), inputs.end(),
-                                           [](const Tensor& input) { return input && is_floating(input.dtype()); });
+  const bool made_of_numbers = std::any_of(
+      inputs.begin(), inputs.end(), [](const Tensor& input) { return input && is_floating(input.dtype()); });
   if (made_of_numbers && record.head.op->form != Form::drawn) try {
       return widened(replay_op(*record.head.op, inputs, to_float64(record.head.attributes)));
     } catch (const Error&) {  // no kernel for float64

@@ -125,8 +125,7 @@ class Zeros {
                                                vjp.outputs.begin());
     const std::optional<PastVjp> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
     bool all = false;
-    if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size())
-      try {
+    if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size()) try {
         all = look_at_foreign(vjp, call, slot, zero.place);
       } catch (const Error& error) {
         ++not_again_;
@@ -155,7 +154,8 @@ class Zeros {
   bool look_at_foreign(const RecordView& vjp, const std::optional<PastVjp>& call, std::size_t slot,
                        const std::optional<std::int64_t>& place) {
     Tensors cotangents;
-    for (const std::uint64_t id : vjp.inputs) cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
+    for (const std::uint64_t id : vjp.inputs)
+      cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
     const Tensor possible = foreign_vjp_again(past_, vjp, cotangents)[slot];
     return compare(vjp, slot, place, possible, call ? in_wider_numbers(*call, slot) : std::vector<double>());
   }
@@ -220,13 +220,19 @@ class Zeros {
     double share() const { return static_cast<double>(swallowed + too_small) / static_cast<double>(count); }
   };
 
+  /// A Function of a PyTorch program, whose forward record is an op inside of it.
+  static bool is_own_function(const Found& found, const RecordView* forward) {
+    return forward && found.vjp->head.op && is_foreign(*found.vjp->head.op) &&
+           found.vjp->head.op != forward->head.op;
+  }
+
   protocol::Reason tell(const Found& found) {
     const RecordView* forward = past_.record(found.vjp->head.forward);
     const protocol::TensorInfo gradient = past_.info(found.tensor);
     const Shape shape(std::span<const std::int64_t>(gradient.shape));
     const bool small = found.too_small > found.swallowed;
     std::string what;
-    if (found.vjp->head.custom_gradient || (forward && found.vjp->head.op && found.vjp->head.op != forward->head.op))
+    if (found.vjp->head.custom_gradient || is_own_function(found, forward))
       what = "the gradient function that the program gave it returned zeros";
     else if (small)
       what = "the number is too small for " + gradient.dtype + " and became zero (underflow)";
@@ -235,7 +241,8 @@ class Zeros {
     if (!small && forward && found.example >= 0 && found.slot < forward->inputs.size() &&
         std::isnan(element(past_.value(forward->inputs[found.slot]), found.example)))
       what += "; the input is NaN there";
-    protocol::Reason reason = past_.reason(forward ? *forward : *found.vjp, "swallowed",
+    const bool by_vjp = !forward || is_own_function(found, forward);
+    protocol::Reason reason = past_.reason(by_vjp ? *found.vjp : *forward, "swallowed",
                                            counted(found.swallowed + found.too_small, "element") + " of " +
                                                std::to_string(found.count) + " became zero in the VJP of " +
                                                found.vjp->name() + ": " + what + ".");
@@ -274,8 +281,8 @@ class Zeros {
       if (answer_.reasons.empty()) {
         const RecordView* forward = past_.record(found.vjp->head.forward);
         sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward ? *forward : *found.vjp) + ", at " + *reason.amount_text +
-                    " of the elements: " + reasons_text_ + ".";
+                    past_.name(forward && !is_own_function(found, forward) ? *forward : *found.vjp) +
+                    ", at " + *reason.amount_text + " of the elements: " + reasons_text_ + ".";
       }
       answer_.reasons.push_back(std::move(reason));
     }

@@ -368,6 +368,12 @@ bool is_stop_of_playback(const OpDef& op) {
   return op.form == Form::sum || (is_foreign(op) && op.name == "autograd.AccumulateGrad");
 }
 
+bool has_foreign_ops() {
+  ForeignRows& all = foreign_rows();
+  const std::shared_lock lock(all.mutex);
+  return !all.ops.empty();
+}
+
 const ForeignOp* foreign_of(const OpDef& op) {
   if (!is_foreign(op)) return nullptr;
   ForeignRows& all = foreign_rows();

@@ -44,6 +44,8 @@ struct ForeignOp {
 const ForeignOp& foreign_op(std::string_view schema);
 /// nullptr for an op of the engine's own.
 const ForeignOp* foreign_of(const OpDef& op);
+/// Whether any is there in this process.
+bool has_foreign_ops();
 /// Cheap enough for every op.
 bool is_foreign(const OpDef& op);
 /// Of ops that a playback runs by itself, in no VJP: whether a step stops at it. Sums of gradients are such,

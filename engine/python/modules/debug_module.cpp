@@ -11,6 +11,8 @@
 #include "engine/debug/explain.h"
 #include "engine/debug/lost_gpu.h"
 #include "engine/debug/server.h"
+#include "engine/debug/tile.h"
+#include "engine/debug/why/why.h"
 #include "engine/graph/names.h"
 #include "engine/ops/core/front_observer.h"
 #include "engine/protocol/codec.h"
@@ -25,6 +27,7 @@
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/python/torch/torch_tensors.h"
 #include "engine/record/recorder.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python {
@@ -214,6 +217,52 @@ std::string records_json(std::uint64_t first, std::uint32_t count) {
   return text + "]";
 }
 
+/// A Because as a dict; where there is no answer, {"failure": why}.
+py::dict why(const std::string& question, std::uint64_t tensor, const std::vector<std::int64_t>& element,
+             std::uint64_t record) {
+  const protocol::Why asked{named_value<protocol::Question>(question, "question"), protocol::if_there(tensor),
+                            protocol::if_there(element), protocol::if_there(record)};
+  Recorder& source = recorder();
+  protocol::Because because;
+  std::string failure;
+  {
+    const py::gil_scoped_release unlocked;
+    const CancelFlag cancel{false};
+    debug::Past past(source, [&](std::uint64_t id) { return find_value(source, id).value; }, &cancel, {});
+    try {
+      because = debug::answer(past, asked);
+    } catch (const ValueError& error) {
+      failure = error.what();
+    } catch (const debug::BadRequest& error) {
+      failure = error.what();
+    }
+  }
+  py::dict answer;
+  if (!failure.empty()) {
+    answer["failure"] = failure;
+    return answer;
+  }
+  py::list reasons;
+  for (const protocol::Reason& reason : because.reasons) {
+    py::dict one;
+    one["record"] = reason.record.value_or(0);
+    one["op"] = reason.op;
+    one["line"] = reason.line;
+    one["role"] = reason.role;
+    one["sentence"] = reason.sentence;
+    one["operands"] = reason.operands;
+    one["tensor"] = reason.tensor ? reason.tensor->id : 0;
+    one["element"] = reason.element.value_or(std::vector<std::int64_t>());
+    one["value"] = reason.value.value_or("");
+    one["amount"] = reason.amount_text.value_or("");
+    reasons.append(one);
+  }
+  answer["sentence"] = because.sentence;
+  answer["complete"] = because.complete;
+  answer["reasons"] = reasons;
+  return answer;
+}
+
 py::dict status() {
   const protocol::Status now = debug::describe_status(recorder());
   py::dict result;
@@ -388,6 +437,9 @@ void bind_records(py::module_& debug) {
       "Of a record that the run of a traced function made: its functions, the innermost first, each with "
       "(name, cell, file, line, values). A value: (name, kind, id of the tensor or 0, type, text, items, a "
       "constant or None). running: only while the function runs.");
+  debug.def("why", &why, py::arg("question"), py::arg("tensor") = 0,
+            py::arg("element") = std::vector<std::int64_t>(), py::arg("record") = 0,
+            "The answer to a question of the panel Why.");
   debug.def("records_json", &records_json, py::arg("first") = 1, py::arg("count") = 0xffffffffu,
             "Records from number `first` on, at most `count`, as JSON text: an array of objects whose names "
             "are those "

@@ -1,5 +1,7 @@
 """python3 -m tapedeck [--trace TRACE] [--as-tensorflow] FILE.py [ARGUMENTS]: runs a program on Tapedeck.
 
+Without an option it is what TAPEDECK_DEBUG=1 needs for a program that doesn't import tapedeck itself, one of PyTorch for example.
+
     --as-tensorflow   a program of TensorFlow: `import tensorflow` gives Tapedeck
     --trace TRACE     records it, and writes the trace file TRACE when it has ended, also by an exception
 """
@@ -38,7 +40,7 @@ def main(arguments):
         else:
             break
     else:
-        if arguments and (trace is not None or as_tensorflow):
+        if arguments:
             if sys.path and sys.path[0] in ("", working_folder()):  # the program's own folder comes first
                 del sys.path[0]
             if trace is None:

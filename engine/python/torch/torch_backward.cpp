@@ -1,45 +1,37 @@
 #include "engine/python/torch/torch_backward.h"
 
-#include <atomic>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/protocol/foreign_tapes.h"
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
+#include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/missing_values.h"
 
 namespace tapedeck::python::torch {
 namespace {
 
-constexpr std::size_t most_forwards = 1 << 20;
-/// Above the ids of the engine's own tapes.
-constexpr std::uint64_t first_tape = std::uint64_t{1} << 30;
-
-/// The op that made a node.
-struct Forward {
-  std::uint64_t record = 0;
-  const OpDef* op = nullptr;
-  std::uint32_t location = 0;
-  std::uint32_t inputs = 0;
-  SmallVector<std::uint8_t, 6> floating;  ///< places of inputs that may have a gradient
-};
-
 /// What is open on this thread.
 struct Open {
   std::uint64_t record = 0;
   Observer* observer = nullptr;
-  std::optional<Forward> forward;  ///< of a node
+  std::shared_ptr<const Forward> forward;  ///< of a node that runs
+  std::shared_ptr<const Forward> made;     ///< of a Function's forward()
+  PyFrameObject* frame = nullptr;          ///< of a playback: what waits for it; only compared
+  bool own = false;                        ///< backward() of a Function of the program
+  /// Of a playback: what it is asked for, which lives until it ends; nullptr for what has no id.
+  std::vector<PyObject*> sources = {};
+  std::unordered_map<PyObject*, Tensor> arrived = {};  ///< gradients that came to leaves, by the leaf
 };
 
 /// Guarded by Python's lock.
 struct Graph {
-  std::uint64_t tape = first_tape;
-  std::unordered_map<std::uint64_t, Forward> forwards;  ///< by key_of()
-  std::uint64_t threads = 0;
+  std::uint64_t tape = protocol::first_foreign_tape;
 };
 
 Graph& graph() {
@@ -48,25 +40,6 @@ Graph& graph() {
 }
 
 thread_local std::vector<Open> open;
-
-/// Numbers of nodes are a thread's own.
-std::uint64_t key_of(std::uint64_t thread, std::int64_t node) {
-  return thread << 48 | static_cast<std::uint64_t>(node);
-}
-
-std::uint64_t this_thread() {
-  thread_local const std::uint64_t number = graph().threads++;
-  return number;
-}
-
-std::int64_t newest_node() {
-  const Library& torch = *library();
-  if (!torch.sequence_number) return -1;
-  const auto next = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(torch.sequence_number));
-  const std::int64_t number = next ? PyLong_AsLongLong(next.ptr()) : 0;
-  if (PyErr_Occurred()) PyErr_Clear();
-  return number - 1;
-}
 
 /// The engine's tensors of a tuple's; undefined ones for None.
 Tensors tensors_in(const py::handle tuple) {
@@ -79,8 +52,11 @@ Tensors tensors_in(const py::handle tuple) {
   return tensors;
 }
 
-void push(Observer& observer, const Event& event, const Forward* forward) {
-  open.push_back({observer.begin(event), &observer, forward ? std::optional(*forward) : std::nullopt});
+Open& push(Observer& observer, const Event& event) {
+  Open added;
+  added.record = observer.begin(event);
+  added.observer = &observer;
+  return open.emplace_back(std::move(added));
 }
 
 /// Ends what is open above `depth`.
@@ -98,8 +74,13 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   if (!observer) return -1;
   const Tensors targets = tensors_in(outputs);
   std::vector<std::uint64_t> ids;
-  for (const Tensor& source : tensors_in(sources))
-    if (source) ids.push_back(source.id());
+  const Tensors values = tensors_in(sources);
+  std::vector<PyObject*> objects;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyObject* object = PyTuple_GET_ITEM(sources.ptr(), static_cast<Py_ssize_t>(i));
+    objects.push_back(values[i] ? object : nullptr);
+    if (values[i]) ids.push_back(variable_value(object, values[i]).id());
+  }
   Event event;
   event.kind = EventKind::playback;
   event.name = "gradient";
@@ -108,8 +89,25 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   event.sources = ids;
   const auto depth = static_cast<std::int64_t>(open.size());
   if (!keeps_graph) observer->tape_used_up(event.tape);
-  push(*observer, event, nullptr);
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  Py_XDECREF(frame);  // it waits for the end of the playback
+  Open& playback = push(*observer, event);
+  playback.frame = frame;
+  playback.sources = std::move(objects);
   return depth;
+}
+
+/// One for each source that has an id. backward() returns none: what arrived at the leaves is its result.
+Tensors results_of(const Open& playback, const Tensors& returned) {
+  Tensors results;
+  for (std::size_t i = 0; i < playback.sources.size(); ++i) {
+    if (!playback.sources[i]) continue;
+    const auto arrived = playback.arrived.find(playback.sources[i]);
+    results.push_back(i < returned.size()                 ? returned[i]
+                      : arrived != playback.arrived.end() ? arrived->second
+                                                          : Tensor());
+  }
+  return results;
 }
 
 void end_backward(std::int64_t depth, const py::tuple& gradients, const std::string& error,
@@ -117,40 +115,26 @@ void end_backward(std::int64_t depth, const py::tuple& gradients, const std::str
   if (depth < 0 || static_cast<std::size_t>(depth) >= open.size()) return;
   end_above(static_cast<std::size_t>(depth) + 1,
             error.empty() ? "the backward pass ended without it" : error.c_str());
-  const Open playback = open.back();
+  const Open playback = std::move(open.back());
   open.pop_back();
-  const Tensors results = error.empty() ? tensors_in(gradients) : Tensors();
+  const Tensors results = error.empty() ? results_of(playback, tensors_in(gradients)) : Tensors();
   playback.observer->end(playback.record, results, error.empty() ? nullptr : error.c_str());
   if (!keeps_graph && open.empty()) ++graph().tape;
 }
 
-/// The forward op of a node; nullptr where none was recorded.
-const Forward* forward_of(std::int64_t node) {
-  const Graph& all = graph();
-  const std::uint64_t here = this_thread();
-  if (const auto found = all.forwards.find(key_of(here, node)); found != all.forwards.end())
-    return &found->second;
-  for (std::uint64_t thread = 0; thread < all.threads; ++thread)  // a graph that another thread made
-    if (const auto found = all.forwards.find(key_of(thread, node)); found != all.forwards.end())
-      return &found->second;
-  return nullptr;
-}
-
-/// The row of a Function of the program: no op of PyTorch's computes its VJP.
-const OpDef* own_function(const std::string& name) {
+/// A node that no op has as its VJP: a write into a view.
+const OpDef* own_row(const std::string& name) {
   return foreign_op("autograd::" + name + "(Tensor[] inputs) -> Tensor[]").row;
 }
 
-/// Before a node runs. `wanted`: which of its edges lead on. `name`, `code`: of a Function of the program and
-/// its backward(), which the VJP is, with the offset of an instruction on the line to show; "" and None for
-/// PyTorch's own nodes.
-bool begin_node(std::int64_t node, const py::tuple& cotangents, const std::vector<bool>& wanted,
+/// Before a node runs that `made` is the record of. `wanted`: which of its edges lead on. `name`: of what it
+/// is instead of the op's VJP, or "". `code`: backward() of a Function of the program, with the offset of an
+/// instruction on the line to show; or None.
+bool begin_node(const py::object& made, const py::tuple& cotangents, const std::vector<bool>& wanted,
                 const std::string& name, const py::object& code, int instruction) {
   Observer* observer = current_observer();
-  const Forward* forward = observer && !open.empty() ? forward_of(node) : nullptr;
+  std::shared_ptr<const Forward> forward = observer && !open.empty() ? forward_in(made) : nullptr;
   if (!forward) return false;
-  const Forward copy = *forward;  // the map changes while the thread waits at the gate
-  forward = &copy;
   const Tensors given = tensors_in(cotangents);
   const auto asked = std::make_unique<bool[]>(forward->inputs);
   std::fill_n(asked.get(), forward->inputs, false);
@@ -158,8 +142,10 @@ bool begin_node(std::int64_t node, const py::tuple& cotangents, const std::vecto
     asked[forward->floating[i]] = wanted[i];
   Event event;
   event.kind = EventKind::vjp;
-  event.op = name.empty() ? forward->op : own_function(name);
-  event.name = event.op->name;
+  event.custom_gradient = forward->op == nullptr;
+  event.op = event.custom_gradient || name.empty() ? forward->op : own_row(name);
+  const std::string full_name = "autograd." + name;
+  event.name = event.op ? std::string_view(event.op->name) : full_name;
   event.inputs = given;
   event.forward_record = forward->record;
   event.tape = graph().tape;
@@ -168,7 +154,9 @@ bool begin_node(std::int64_t node, const py::tuple& cotangents, const std::vecto
   const LocationScope at_place(
       has_line ? location_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction)
                : forward->location);
-  push(*observer, event, forward);
+  Open& node = push(*observer, event);
+  node.forward = std::move(forward);
+  node.own = event.custom_gradient;
   return true;
 }
 
@@ -184,24 +172,61 @@ void end_node(const py::tuple& gradients) {
   vjp.observer->end(vjp.record, results, nullptr);
 }
 
+/// forward() of a Function of the program begins: its ops come inside. Returns what end_function() takes; -1
+/// where nothing records.
+std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bool taped) {
+  Observer* observer = current_observer();
+  if (!observer) return -1;
+  const Tensors given = tensors_in(inputs);
+  const std::string full_name = "autograd." + name;
+  Forward forward{0, nullptr, capture_location(), static_cast<std::uint32_t>(given.size()), {}, false};
+  for (std::size_t i = 0; i < given.size() && i < UINT8_MAX; ++i)
+    forward.floating.push_back(static_cast<std::uint8_t>(i));
+  static const Attributes none;
+  Event event;
+  event.kind = EventKind::custom;
+  event.name = full_name;
+  event.inputs = given;
+  event.attributes = &none;
+  if (taped) event.tape = graph_tape();
+  const auto depth = static_cast<std::int64_t>(open.size());
+  Open& function = push(*observer, event);
+  forward.record = function.record;
+  function.made = std::make_shared<const Forward>(std::move(forward));
+  return depth;
+}
+
+/// Returns what its node is to have (FORWARD), or None.
+py::object end_function(std::int64_t depth, const py::tuple& results, const std::string& error) {
+  if (depth < 0 || static_cast<std::size_t>(depth) >= open.size()) return py::none();
+  end_above(static_cast<std::size_t>(depth) + 1,
+            error.empty() ? "forward() ended without it" : error.c_str());
+  const Open function = open.back();
+  open.pop_back();
+  const Tensors made = error.empty() ? tensors_in(results) : Tensors();
+  function.observer->end(function.record, made, error.empty() ? nullptr : error.c_str());
+  return forward_object(function.made);
+}
+
 }  // namespace
 
 std::uint64_t graph_tape() {
   return graph().tape;
 }
 
-void note_forward(const Row& row, const Call& call, std::uint64_t record) {
-  const std::int64_t node = newest_node();
-  if (node < 0) return;
-  Graph& all = graph();
-  if (all.forwards.size() >= most_forwards) all.forwards.clear();
-  const auto [found, is_new] = all.forwards.try_emplace(key_of(this_thread(), node));
-  if (!is_new) return;  // an op that makes no node comes after one that did
-  Forward& forward = found->second;
-  forward = {record, row.op->row, capture_location(), static_cast<std::uint32_t>(call.inputs.size()), {}};
-  for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
-    if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
-      forward.floating.push_back(static_cast<std::uint8_t>(i));
+bool is_in_hook() {
+  if (open.empty() || open.back().own) return false;
+  for (std::size_t i = open.size(); i-- > 0;)
+    if (open[i].frame) return users_code_runs_in(open[i].frame);
+  return false;
+}
+
+void note_arrival(PyObject* variable, const Tensor& gradient) {
+  for (auto one = open.rbegin(); one != open.rend(); ++one)
+    if (one->frame) {
+      one->arrived.insert_or_assign(variable, gradient);
+      return;
+    }
 }
 
 void bind_backward(py::module_& torch) {
@@ -209,10 +234,15 @@ void bind_backward(py::module_& torch) {
             "A backward pass begins on this thread; returns what end_backward() takes.");
   torch.def("end_backward", &end_backward, py::arg("depth"), py::arg("gradients"), py::arg("error"),
             py::arg("keeps_graph"), "It ended; error: the exception's text, or \"\".");
-  torch.def("begin_node", &begin_node, py::arg("node"), py::arg("cotangents"), py::arg("wanted"),
-            py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
-            "A node, by its number, is about to run. False: it has no record, and end_node() is not due.");
+  torch.def(
+      "begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("wanted"),
+      py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
+      "A node is about to run; made: its FORWARD. False: it gets no record, and end_node() is not due.");
   torch.def("end_node", &end_node, py::arg("gradients"), "The node that began last has run.");
+  torch.def("begin_function", &begin_function, py::arg("name"), py::arg("inputs"), py::arg("taped"),
+            "forward() of a Function of the program begins; returns what end_function() takes.");
+  torch.def("end_function", &end_function, py::arg("depth"), py::arg("results"), py::arg("error"),
+            "It ended; error: the exception's text, or \"\". Returns what its node is to have as FORWARD.");
 }
 
 }  // namespace tapedeck::python::torch

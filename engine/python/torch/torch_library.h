@@ -10,6 +10,36 @@
 
 namespace tapedeck::python::torch {
 
+/// A property of torch.Tensor, or a method without arguments, that PyTorch has in C: it is called without
+/// being looked up in the tensor's class.
+struct Reader {
+  PyObject* name = nullptr;  ///< for a release that has it in Python
+  bool is_method = false;
+  getter get = nullptr;
+  void* closure = nullptr;
+  PyCFunction call = nullptr;
+
+  /// Empty, with an exception set, where it raises.
+  py::object operator()(PyObject* tensor) const {
+    PyObject* found = get         ? get(tensor, closure)
+                      : call      ? call(tensor, nullptr)
+                      : is_method ? PyObject_CallMethodNoArgs(tensor, name)
+                                  : PyObject_GetAttr(tensor, name);
+    return py::reinterpret_steal<py::object>(found);
+  }
+};
+
+/// How DLPack describes a tensor (DLTensor, version 1).
+struct DescribedTensor {
+  void* memory;
+  std::int32_t device_type, device_number, rank;
+  std::uint8_t dtype_code, bits;
+  std::uint16_t lanes;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+
 /// All of it is borrowed from the module `torch`, which stays imported. Guarded by Python's lock.
 struct Library {
   PyObject* module = nullptr;
@@ -26,20 +56,49 @@ struct Library {
   PyObject* storage_expired = nullptr;    ///< UntypedStorage._expired
   PyObject* free_weak_storage = nullptr;  ///< UntypedStorage._free_weak_ref
   PyObject* sequence_number =
-      nullptr;                       ///< the number of the thread's next node; nullptr: the release lacks it
-  PyObject* grad_enabled = nullptr;  ///< torch.is_grad_enabled
+      nullptr;  ///< the number of the thread's next node; nullptr: the release lacks it
+  PyTypeObject* function_node = nullptr;  ///< torch._C._FunctionBase: nodes of Functions of the program
+  PyObject* grad_enabled = nullptr;       ///< torch.is_grad_enabled
   PyObject* inference_enabled = nullptr;  ///< torch.is_inference_mode_enabled
+  /// Of torch._C._const_dlpack_exchange_api: describes a torch.Tensor as long as it lives, and ends no lazy
+  /// clone. Not 0: it raised. nullptr: the release lacks it.
+  int (*describe)(void* tensor, DescribedTensor* described) = nullptr;
+  PyObject* strided_layout = nullptr;           ///< torch.strided
   std::unordered_map<PyObject*, DType> dtypes;  ///< those that the engine has
+  Reader version, shape, dtype_of, layout, is_cpu, is_conj, is_neg, is_inference, requires_grad,
+      storage_offset, untyped_storage;
   // Interned names of attributes.
-  PyObject *name_version, *name_shape, *name_stride, *name_dtype, *name_storage_offset, *name_untyped_storage,
-      *name_nbytes, *name_layout, *name_device, *name_is_cpu, *name_is_conj, *name_is_neg,
-      *name_requires_grad, *name_weak_ref, *name_op, *name_schema;
+  PyObject *name_stride, *name_untyped_storage, *name_nbytes, *name_device, *name_weak_ref, *name_op,
+      *name_schema, *name_sequence_nr, *name_metadata;
 };
 
 /// Throws ForeignException where the module lacks what every release from 2.1 on has.
 void load_library(PyObject* module);
 /// nullptr before load_library().
 const Library* library();
+
+/// Clears the exception of what raised.
+inline bool is_true(const py::object& object) {
+  if (!object) {
+    PyErr_Clear();
+    return false;
+  }
+  return object.ptr() == Py_True;
+}
+
+/// False, with no exception set, where it is not a whole number.
+inline bool to_number(const py::object& object, std::int64_t& number) {
+  if (!object) {
+    PyErr_Clear();
+    return false;
+  }
+  number = PyLong_AsLongLong(object.ptr());
+  if (number == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
 
 inline bool is_tensor(const Library& torch, PyObject* object) {
   return Py_TYPE(object) == torch.tensor || PyType_IsSubtype(Py_TYPE(object), torch.tensor) != 0;

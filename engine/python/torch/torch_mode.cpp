@@ -7,11 +7,14 @@
 #include "engine/python/errors.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
+#include "engine/python/torch/hidden_frames.h"
 #include "engine/python/torch/torch_backward.h"
+#include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_ops.h"
 #include "engine/python/torch/torch_replay.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 #include "engine/record/values/missing_values.h"
 
 namespace tapedeck::python::torch {
@@ -38,20 +41,22 @@ class Results {
   Results(const Row& row, const Call& call, std::uint64_t record) : row_(row), call_(call), record_(record) {}
 
   void take(PyObject* returned) {
-    for (PyObject* tensor : call_.written) after_write(tensor, record_);
-    for_each_result(*row_.op, returned,
-                    [&](PyObject* value, const ForeignValue& result) { add(value, result.alias.empty()); });
+    for (PyObject* tensor : call_.written) after_write(tensor);
+    for_each_result(*row_.op, returned, [&](PyObject* value, const ForeignValue& result) {
+      add(value, result.alias.empty(), result.written);
+    });
     for (PyObject* tensor : call_.written)
-      if (std::find(seen_.begin(), seen_.end(), tensor) == seen_.end()) add(tensor, false);
+      if (std::find(seen_.begin(), seen_.end(), tensor) == seen_.end()) add(tensor, false, true);
   }
 
   Tensors outputs;
 
  private:
-  void add(PyObject* value, bool own) {
+  void add(PyObject* value, bool own, bool written) {
     seen_.push_back(value);
+    const Made made{record_, own, !own && !written, row_.repeats == Repeats::no};
     std::string problem;
-    outputs.push_back(value ? made_tensor(value, own, &problem) : Tensor());
+    outputs.push_back(value ? made_tensor(value, made, &problem) : Tensor());
     if (!problem.empty()) note_missing_value(outputs.back().id(), problem);
   }
 
@@ -77,9 +82,11 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   event.inputs = call.inputs;
   event.attributes = &call.attributes;
   if (call.taped) event.tape = graph_tape();
+  event.custom_gradient = is_in_hook();
   const std::uint64_t record = observer.begin(event);
   newest = record;
-  if (call.needs_gradient) note_forward(row, call, record);
+  if (call.taped) note_forward(row, call, record);
+  if (row.is_arrival && call.inputs.size() == 2) note_arrival(call.input_objects[0], call.inputs[1]);
   if (row.is_read && !call.inputs.empty() && call.inputs[0].storage()) observer.left(call.inputs[0]);
   const bool tries = row.repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
@@ -97,6 +104,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   if (tries) try_repetition(row, call, results.outputs);
   if (row.repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
   observer.end(record, results.outputs, nullptr);
+  for (PyObject* tensor : call.written) assign_written(observer, tensor);
   return result.release().ptr();
 }
 
@@ -113,6 +121,7 @@ PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   Observer* observer = current_observer();
   return guarded([&]() -> PyObject* {
     Row* row = row_of(overload);
+    if (!row || !observer) note_unrecorded();
     if (!row) return PyObject_Call(overload, args, kwargs);
     if (!observer) return PyObject_Call(row->callable, args, kwargs);
     return run_recorded(*observer, *row, args, kwargs);
@@ -161,6 +170,12 @@ void bind_torch(py::module_& module) {
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
       "Something beside PyTorch has the address of the tensor's memory from now on.");
   torch.def(
+      "name_leaf", [](const py::handle tensor, const std::string& name) { name_leaf(tensor.ptr(), name); },
+      py::arg("tensor"), py::arg("name"), "What records call the tensor, where it is a leaf of autograd.");
+  torch.def(
+      "has_name", [](const py::handle tensor) { return has_name(tensor.ptr()); }, py::arg("tensor"),
+      "Whether name_leaf() gave it one.");
+  torch.def(
       "known_id", [](const py::handle tensor) { return library() ? known_id(tensor.ptr()) : 0; },
       py::arg("tensor"), "The id of the value that a tensor has now in records; 0: no record has it.");
   torch.def(
@@ -176,7 +191,9 @@ void bind_torch(py::module_& module) {
       py::arg("tensor"), "(a copy as the engine's tensor, \"\"), or (None, why there is none).");
   torch.def("newest_record", &newest_record,
             "The number of this thread's newest record of PyTorch; 0: none.");
+  bind_hidden_frames(torch);
   bind_backward(torch);
+  bind_graph(torch);
 }
 
 }  // namespace tapedeck::python::torch

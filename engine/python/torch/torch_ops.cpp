@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/python/torch/torch_variables.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -58,6 +59,11 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   } catch (const Error&) {  // a schema that this build cannot read: its calls go unrecorded
     return row;
   }
+  // Marks for PyTorch's profiler, which no program wrote: an optimiser's step begins and ends with one.
+  if (row->op->row->name.starts_with("profiler.")) {
+    row->op = nullptr;
+    return row;
+  }
   row->callable = PyObject_GetAttr(overload, torch.name_op);
   if (!row->callable) {
     PyErr_Clear();
@@ -66,6 +72,7 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   const std::string& name = row->op->row->name;
   if (name.starts_with("aten._neg_view") || name.starts_with("aten._conj") || name.starts_with("aten.imag"))
     note_negatives();
+  row->is_arrival = name == "autograd.AccumulateGrad";
   row->random = has_tag(overload, "nondeterministic");
   if (row->random || never_repeats(row->op->row->name)) row->repeats = Repeats::no;
   row->is_read = name.starts_with("aten._local_scalar_dense");
@@ -194,7 +201,7 @@ class CallReader {
     const DType dtype = call_.inputs[input].dtype();
     const bool known = call_.problems.back().empty();
     if (known && !is_floating(dtype) && !is_complex(dtype)) return;
-    const auto wanted = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, torch_.name_requires_grad));
+    const py::object wanted = torch_.requires_grad(value);
     if (!wanted) PyErr_Clear();
     const bool requires_gradient = wanted && wanted.ptr() == Py_True;
     if (known || requires_gradient) ++differentiable_;
@@ -202,6 +209,7 @@ class CallReader {
     ++requiring_;
     requiring_bits_ |= ForeignFacts::requires_gradient(input);
     call_.needs_gradient = true;
+    if (known) call_.inputs[input] = variable_value(value, call_.inputs[input]);
   }
 
   void take_attribute(const ForeignValue& argument, PyObject* value) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "engine/ops/core/observer.h"
 #include "engine/python/torch/torch_parts.h"
 #include "engine/tensor/error.h"
 
@@ -13,6 +14,7 @@ namespace {
 /// Up to here a copy takes less time than a lazy clone.
 constexpr std::int64_t most_copied_at_once = 16 << 10;
 constexpr std::size_t most_views = 64;  // of a storage that are told apart
+constexpr std::size_t most_writes = 64;
 /// Where storages are no objects, those that are gone are looked for after so many were added or copied.
 constexpr std::size_t fewest_looked_for = 256;
 constexpr std::uint64_t most_copied_between = 64 << 20;
@@ -25,6 +27,13 @@ struct View {
   Shape shape;
   Strides strides;
   Tensor tensor;
+  std::uint64_t maker = 0;  ///< the record that gave it its value, where the recorder has it as a leaf
+};
+
+/// What of a storage a record has made, or written into last: the bytes [low, high).
+struct Write {
+  std::int64_t low = 0, high = 0;
+  std::uint64_t record = 0;
 };
 
 struct KnownStorage {
@@ -36,14 +45,14 @@ struct KnownStorage {
   bool exported = false;
   std::vector<View> views;
   StorageParts parts;  ///< of what it was before
+  std::vector<KnownVariable> variables;
   StoragePointer snapshot;
-  std::uint64_t writer = 0;  ///< the record that wrote into it last; 0: none, or it changed in another way
+  std::vector<Write> writes;       ///< the oldest first; none where it changed in another way since
   std::int64_t low = 0, high = 0;  ///< the bytes of it that the snapshot has
 };
 
 struct KnownTensors {
   bool values = true;
-  bool has_negatives = false;
   std::unordered_map<std::uintptr_t, KnownStorage> storages;
   std::unordered_map<PyObject*, std::uintptr_t> by_reference;
   std::size_t looked_for_at = fewest_looked_for;  ///< number of storages
@@ -54,6 +63,12 @@ struct KnownTensors {
 KnownTensors& tensors() {
   static auto* all = new KnownTensors;  // Python may end after the program's statics
   return *all;
+}
+
+void say_gone(const std::vector<KnownVariable>& variables) {
+  Observer* observer = tapedeck::detail::observer.load(std::memory_order_acquire);
+  for (const KnownVariable& variable : variables)
+    if (observer && variable.id != 0) observer->variable_gone(variable.id);
 }
 
 /// A weak reference's callback.
@@ -68,6 +83,7 @@ PyObject* storage_gone(PyObject*, PyObject* reference) {
       all.storages.erase(known);
     }
     all.by_reference.erase(found);
+    say_gone(gone.variables);
     Py_DECREF(reference);
   }
   Py_RETURN_NONE;
@@ -77,123 +93,6 @@ PyMethodDef storage_gone_method = {"storage_gone", &storage_gone, METH_O, nullpt
 
 py::object method(PyObject* object, PyObject* name) {
   return py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object, name));
-}
-
-py::object attribute(PyObject* object, PyObject* name) {
-  return py::reinterpret_steal<py::object>(PyObject_GetAttr(object, name));
-}
-
-/// False, with no exception set, where it is no whole number.
-bool to_number(const py::object& object, std::int64_t& number) {
-  if (!object) {
-    PyErr_Clear();
-    return false;
-  }
-  number = PyLong_AsLongLong(object.ptr());
-  if (number == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    return false;
-  }
-  return true;
-}
-
-bool to_dims(const py::object& tuple, Dims& dims) {
-  if (!tuple || !PyTuple_Check(tuple.ptr())) {
-    PyErr_Clear();
-    return false;
-  }
-  const Py_ssize_t rank = PyTuple_GET_SIZE(tuple.ptr());
-  if (rank > max_rank) return false;
-  for (Py_ssize_t i = 0; i < rank; ++i) {
-    PyObject* item = PyTuple_GET_ITEM(tuple.ptr(), i);
-    const std::int64_t extent = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
-    if (!PyLong_Check(item)) return false;
-    dims.push_back(extent);
-  }
-  return true;
-}
-
-std::uintptr_t address(PyObject* function, PyObject* tensor) {
-  const auto found = py::reinterpret_steal<py::object>(PyObject_CallOneArg(function, tensor));
-  if (!found) {
-    PyErr_Clear();
-    return 0;
-  }
-  const auto number = static_cast<std::uintptr_t>(PyLong_AsUnsignedLongLong(found.ptr()));
-  if (PyErr_Occurred()) PyErr_Clear();
-  return number;
-}
-
-std::string text_of(PyObject* object) {
-  const auto text = py::reinterpret_steal<py::object>(PyObject_Str(object));
-  const char* letters = text ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
-  if (!letters) PyErr_Clear();
-  return letters ? letters : "?";
-}
-
-bool is_true(const py::object& object) {
-  if (!object) {
-    PyErr_Clear();
-    return false;
-  }
-  return object.ptr() == Py_True;
-}
-
-/// "cuda:1" as the engine's device.
-Device device_of(const std::string& text) {
-  if (!text.starts_with("cuda")) return {};
-  const int number = text.size() > 5 ? std::atoi(text.c_str() + 5) : 0;
-  return {DeviceKind::gpu, static_cast<std::uint8_t>(number)};
-}
-
-void find_extent(Look& look) {
-  const auto size = static_cast<std::int64_t>(item_size(look.dtype));
-  std::int64_t first = look.offset, last = look.offset;
-  for (int axis = 0; axis < look.shape.rank(); ++axis) {
-    if (look.shape[axis] == 0) {
-      look.low = look.high = look.offset * size;
-      return;
-    }
-    (look.strides[axis] < 0 ? first : last) += look.strides[axis] * (look.shape[axis] - 1);
-  }
-  look.low = first * size;
-  look.high = (last + 1) * size;
-}
-
-void look_at_place(const Library& torch, PyObject* tensor, Look& look) {
-  look.storage = address(torch.storage_address, tensor);
-  if (look.storage == 0) {
-    look.problem = "it has no memory of its own";
-    return;
-  }
-  if (!to_dims(method(tensor, torch.name_stride), look.strides) ||
-      !to_number(method(tensor, torch.name_storage_offset), look.offset)) {
-    look.problem = "it has no strides";
-    return;
-  }
-  // Tensors of inference_mode have no version.
-  if (!to_number(attribute(tensor, torch.name_version), look.version)) look.version = 0;
-  find_extent(look);
-}
-
-/// The device's text is only asked for where it is not the CPU.
-void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
-  const py::object dtype = attribute(tensor, torch.name_dtype);
-  const auto known = dtype ? dtype_named(torch, dtype.ptr()) : std::nullopt;
-  if (!dtype) PyErr_Clear();
-  look.dtype = known.value_or(DType::uint8);
-  if (!known) look.problem = (dtype ? text_of(dtype.ptr()) : "its dtype") + " is no dtype of Tapedeck's";
-  if (!is_true(attribute(tensor, torch.name_is_cpu))) {
-    const py::object device = attribute(tensor, torch.name_device);
-    if (!device) PyErr_Clear();
-    const std::string text = device ? text_of(device.ptr()) : "of unknown name";
-    look.device = device_of(text);
-    look.problem = "it is on the device " + text;
-  }
-  if (look.problem.empty() && is_complex(look.dtype) && is_true(method(tensor, torch.name_is_conj)))
-    look.problem = "it is a conjugate that PyTorch has not computed yet";
-  if (look.problem.empty() && tensors().has_negatives && is_true(method(tensor, torch.name_is_neg)))
-    look.problem = "it is a negative that PyTorch has not computed yet";
 }
 
 bool is_gone(const Library& torch, PyObject* weak) {
@@ -223,7 +122,10 @@ void forget_gone(const Library& torch) {
   }
   all.looked_for_at = std::max(fewest_looked_for, 2 * all.storages.size());
   all.copied = 0;
-  for (const KnownStorage& each : gone) release_weak(torch, each.weak);
+  for (const KnownStorage& each : gone) {
+    say_gone(each.variables);
+    release_weak(torch, each.weak);
+  }
 }
 
 /// Keeps the storage's address from being another one's.
@@ -243,7 +145,7 @@ KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& 
   KnownStorage& known = all.storages[look.storage];
   known.own = own;
   if (!torch.storages_are_objects) {
-    if (const py::object storage = method(tensor, torch.name_untyped_storage))
+    if (const py::object storage = torch.untyped_storage(tensor))
       hold_address(torch, storage.ptr(), look);
     else
       PyErr_Clear();
@@ -252,7 +154,7 @@ KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& 
     return again;
   }
   if (!all.callback) all.callback = PyCFunction_New(&storage_gone_method, nullptr);
-  const py::object storage = method(tensor, torch.name_untyped_storage);
+  const py::object storage = torch.untyped_storage(tensor);
   PyObject* reference = storage ? PyWeakref_NewRef(storage.ptr(), all.callback) : nullptr;
   if (!reference) {
     PyErr_Clear();
@@ -270,16 +172,6 @@ void release_python(void* object) {
   SharedObject::drop(static_cast<PyObject*>(object));
 }
 
-/// Of the storage's first byte. _data_address reads it; data_ptr() would end a lazy clone.
-const std::byte* memory_of(const Library& torch, PyObject* tensor, const Look& look) {
-  const std::uintptr_t storage = torch.data_address ? address(torch.data_address, tensor) : 0;
-  if (storage != 0) return reinterpret_cast<const std::byte*>(storage);
-  const std::uintptr_t first = address(torch.data_pointer, tensor);
-  if (first == 0) return nullptr;
-  return reinterpret_cast<const std::byte*>(first) -
-         look.offset * static_cast<std::int64_t>(item_size(look.dtype));
-}
-
 /// A lazy clone shares the memory until one of the two is written to.
 StoragePointer cloned(const Library& torch, PyObject* tensor, const Look& look, std::int64_t bytes) {
   PyObject* clone = PyObject_CallOneArg(torch.lazy_clone, tensor);
@@ -287,7 +179,7 @@ StoragePointer cloned(const Library& torch, PyObject* tensor, const Look& look, 
     PyErr_Clear();
     return {};
   }
-  const std::byte* memory = memory_of(torch, clone, look);
+  const std::byte* memory = memory_of_clone(torch, clone, look);
   if (!memory) {
     Py_DECREF(clone);
     return {};
@@ -296,7 +188,7 @@ StoragePointer cloned(const Library& torch, PyObject* tensor, const Look& look, 
 }
 
 std::int64_t storage_bytes(const Library& torch, PyObject* tensor) {
-  const py::object storage = method(tensor, torch.name_untyped_storage);
+  const py::object storage = torch.untyped_storage(tensor);
   std::int64_t bytes = 0;
   if (!storage) PyErr_Clear();
   return storage && to_number(method(storage.ptr(), torch.name_nbytes), bytes) ? bytes : 0;
@@ -348,10 +240,14 @@ bool is_place(const View& view, const Look& look) {
 bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, const KnownStorage& known) {
   if (!known.snapshot) return !tensors().values;
   if (look.low < known.low || look.high > known.high) return true;  // another part: it has no value yet
+  if (look.high == look.low) return true;
   const std::byte* memory = memory_of(torch, tensor, look);
-  return look.high == look.low ||
-         (memory && std::memcmp(known.snapshot->data() + (look.low - known.low), memory + look.low,
-                                static_cast<std::size_t>(look.high - look.low)) == 0);
+  if (!memory) return false;
+  // A write in place raises the version only after it was recorded: then the snapshot is a lazy clone of what
+  // it left, at the same address.
+  const std::byte* now = memory + look.low;
+  const std::byte* then = known.snapshot->data() + (look.low - known.low);
+  return now == then || std::memcmp(now, then, static_cast<std::size_t>(look.high - look.low)) == 0;
 }
 
 void forget_values(KnownStorage& known) {
@@ -401,8 +297,23 @@ void note_parts(const KnownStorage& known, const Tensor& made, const Look& look)
   if (!shared.parts.empty()) note_shared_place(made.id(), std::move(shared));
 }
 
+void note_write(KnownStorage& known, const Look& look, std::uint64_t record) {
+  std::erase_if(known.writes,
+                [&](const Write& write) { return look.low <= write.low && write.high <= look.high; });
+  if (known.writes.size() >= most_writes) known.writes.erase(known.writes.begin());
+  known.writes.push_back({look.low, look.high, record});
+}
+
+/// The record that wrote last into these bytes; 0: none is known.
+std::uint64_t newest_write(const KnownStorage& known, const Look& look) {
+  const auto found = std::find_if(known.writes.rbegin(), known.writes.rend(), [&](const Write& write) {
+    return write.low < look.high && look.low < write.high;
+  });
+  return found == known.writes.rend() ? 0 : found->record;
+}
+
 Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem,
-                bool made_here) {
+                std::uint64_t maker, bool made_here) {
   const Tensor made = view_of_snapshot(torch, tensor, look, problem);
   KnownStorage& known = tensors().storages[look.storage];
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });
@@ -411,7 +322,8 @@ Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::s
     known.parts.end_generation(parts_of({known.views.front()}));
     known.views.erase(known.views.begin());
   }
-  known.views.push_back({tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made});
+  known.views.push_back(
+      {tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made, maker});
   return made;
 }
 
@@ -425,26 +337,11 @@ View* find_view(KnownStorage& known, PyObject* tensor, const Look& look) {
 
 }  // namespace
 
-Look look_at(PyObject* tensor) {
-  const Library& torch = *library();
-  Look look;
-  look_at_kind(torch, tensor, look);
-  if (!to_dims(attribute(tensor, torch.name_shape), look.shape)) {
-    look.shape = {};
-    look.problem = "its shape is not known";
-  }
-  if (look.problem.empty()) look_at_place(torch, tensor, look);
-  return look;
-}
-
-void note_negatives() {
-  tensors().has_negatives = true;
-}
-
 void keep_torch_values(bool on) {
   tensors().values = on;
   for (auto& [unused, known] : tensors().storages) {
-    known.writer = 0;  // of the last recorder
+    known.writes.clear();  // of the last recorder
+    for (KnownVariable& variable : known.variables) variable.id = variable.value = 0;
     known.parts.clear();
     forget_values(known);
   }
@@ -463,48 +360,74 @@ Tensor tensor_of(PyObject* tensor, std::string* problem, std::uint64_t* writer) 
     const bool changed = view->version != look.version || watched;
     if (!changed || is_unchanged(torch, tensor, look, known)) {
       view->version = look.version;
+      if (writer) *writer = view->maker;
       return view->tensor;
     }
     forget_values(known);
+    known.writes.clear();
     known.parts.clear();
-    known.writer = 0;
   } else if (!known.views.empty() && (known.exported || !known.own) &&
              !is_unchanged(torch, tensor, look, known)) {
     forget_values(known);
+    known.writes.clear();
     known.parts.clear();
-    known.writer = 0;
   }
-  if (writer && known.writer) *writer = known.writer;
-  return add_view(torch, tensor, look, problem, false);
+  const std::uint64_t maker = newest_write(known, look);
+  if (writer) *writer = maker;
+  return add_view(torch, tensor, look, problem, maker, false);
 }
 
-Tensor made_tensor(PyObject* tensor, bool own, std::string* problem) {
+Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem) {
   const Library& torch = *library();
   const Look look = look_at(tensor);
   if (!look.problem.empty()) {
     if (problem) *problem = look.problem;
     return without_storage(look);
   }
-  known_storage(torch, tensor, look, own);
-  return add_view(torch, tensor, look, problem, true);
+  KnownStorage& known = known_storage(torch, tensor, look, made.own);
+  if (!made.as_view) note_write(known, look, made.record);
+  return add_view(torch, tensor, look, problem, made.as_leaf ? made.record : 0, true);
 }
 
 void before_write(PyObject* tensor) {
-  const std::uintptr_t storage = address(library()->storage_address, tensor);
+  const std::uintptr_t storage = storage_of(*library(), tensor);
   const auto found = tensors().storages.find(storage);
   if (found == tensors().storages.end()) return;
   found->second.parts.end_generation(parts_of(found->second.views));
   forget_values(found->second);
 }
 
-void after_write(PyObject* tensor, std::uint64_t record) {
-  const std::uintptr_t storage = address(library()->storage_address, tensor);
-  const auto found = tensors().storages.find(storage);
+void after_write(PyObject* tensor) {
+  before_write(tensor);
+}
+
+std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made) {
+  const Library& torch = *library();
+  KnownTensors& all = tensors();
+  const auto found = all.storages.find(storage_of(torch, tensor));
+  if (found != all.storages.end()) return &found->second.variables;
+  if (!made) return nullptr;
+  const Look look = look_at(tensor);
+  return look.problem.empty() ? &known_storage(torch, tensor, look, false).variables : nullptr;
+}
+
+void replace_view(PyObject* tensor, std::uint64_t id, const Tensor& now) {
+  const auto found = tensors().storages.find(storage_of(*library(), tensor));
   if (found == tensors().storages.end()) return;
-  forget_values(found->second);
-  // What is released may have run code that comes back here.
-  if (const auto again = tensors().storages.find(storage); again != tensors().storages.end())
-    again->second.writer = record;
+  for (View& view : found->second.views)
+    if (view.tensor.id() == id) view.tensor = now;
+}
+
+bool has_value(PyObject* tensor, std::uint64_t id) {
+  const auto found = tensors().storages.find(storage_of(*library(), tensor));
+  return found != tensors().storages.end() &&
+         std::ranges::any_of(found->second.views, [&](const View& view) { return view.tensor.id() == id; });
+}
+
+Tensor newest_view(PyObject* tensor, const Look& look) {
+  const auto found = tensors().storages.find(look.storage);
+  const View* view = found == tensors().storages.end() ? nullptr : find_view(found->second, tensor, look);
+  return view ? view->tensor : Tensor();
 }
 
 void note_export(PyObject* tensor) {

@@ -12,45 +12,54 @@
 #include <string>
 #include <vector>
 
-#include "engine/python/torch/torch_library.h"
+#include "engine/python/torch/torch_look.h"
 #include "engine/tensor/tensor.h"
 
 namespace tapedeck::python::torch {
 
-/// A torch.Tensor, as far as the engine can describe it.
-struct Look {
-  std::uintptr_t storage = 0;
-  std::int64_t offset = 0, version = 0;
-  DType dtype{};
-  Shape shape;
-  Strides strides;
-  /// Why it has no value here; empty if it has: "torch.float8_e4m3fn is no dtype of Tapedeck's".
-  std::string problem;
-  Device device;
-  std::int64_t low = 0, high = 0;  ///< the bytes of the storage that it reaches: [low, high)
-};
-
-/// Never raises: what cannot be found out is `problem`.
-Look look_at(PyObject* tensor);
-
 /// Forgets all tensors, for a new recorder. Without values they have ids and shapes, but no memory.
 void keep_torch_values(bool on);
 
-/// An op has run that makes negatives without computing them: from now on tensors are asked for it.
-void note_negatives();
-
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
 /// in `problem`), it has no storage.
-/// `writer` is the record that wrote into its memory last, where it is seen for the first time since; else it
-/// stays as it is.
+/// `writer`: where the recorder has it as a leaf, the record that gave it its value: one that wrote into its
+/// memory through another tensor, or whose results are held as leaves. 0: none, or it is not known.
 Tensor tensor_of(PyObject* tensor, std::string* problem = nullptr, std::uint64_t* writer = nullptr);
-/// What an op has just made, or written: always a new id. `own`: in memory that the op allocated.
-Tensor made_tensor(PyObject* tensor, bool own, std::string* problem = nullptr);
+/// How an op made a tensor.
+struct Made {
+  std::uint64_t record = 0;
+  bool own = false;      ///< in memory that the op allocated
+  bool as_view = false;  ///< of memory into which it did not write
+  bool as_leaf = false;  ///< the recorder holds it as a leaf
+};
+/// What an op has just made, or written: always a new id.
+Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem = nullptr);
 /// The op is about to write into it: releases the snapshot, so that nothing is copied unless the recorder
 /// holds it.
 void before_write(PyObject* tensor);
-/// The record's op has written: values of the storage from here on are others.
-void after_write(PyObject* tensor, std::uint64_t record);
+/// It has written: values of the storage from here on are others.
+void after_write(PyObject* tensor);
+/// A leaf of autograd's that requires a gradient, or may come to be one (torch_variables.h).
+struct KnownVariable {
+  std::uint64_t id = 0;     ///< the recorder's; 0: only its name is known
+  std::uint64_t value = 0;  ///< id of its value
+  std::int64_t offset = 0;
+  DType dtype{};
+  Shape shape;
+  Strides strides;
+  std::string name;
+  bool given = false;  ///< the name, by name_leaf()
+};
+/// Those in the tensor's memory; nullptr where it is not known. `made`: it shall be. Valid until the next
+/// call of anything here.
+std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made);
+/// The value with that id, in the tensor's memory, is known as `now`.
+void replace_view(PyObject* tensor, std::uint64_t id, const Tensor& now);
+/// Whether the tensor's memory still has the value with that id.
+bool has_value(PyObject* tensor, std::uint64_t id);
+/// The value that the place has, as far as records know; undefined: none does.
+Tensor newest_view(PyObject* tensor, const Look& look);
+
 /// Something beside PyTorch has the address of its memory from now on (NumPy, DLPack): it is copied, never
 /// cloned lazily, because a lazy clone would move it when it is written to.
 void note_export(PyObject* tensor);

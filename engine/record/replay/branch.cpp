@@ -196,6 +196,13 @@ void Branch::change_inputs(const RecordView& record, Tensors& inputs) const {
   }
 }
 
+std::shared_ptr<const SharedPlace> Branch::memory_of(std::uint64_t tensor) const {
+  if (producer_of(tensor) != 0) return nullptr;
+  const auto assignment = recorder_.data_flow().assignment_of(tensor);
+  const bool is_assigned = assignment && assignment->value && assignment->value != tensor;
+  return is_assigned ? nullptr : shared_place_of(tensor);
+}
+
 TensorIds Branch::made_of(std::uint64_t tensor) const {
   const std::uint32_t producer = producer_of(tensor);
   RecordView record;
@@ -209,7 +216,7 @@ TensorIds Branch::made_of(std::uint64_t tensor) const {
   const auto assignment = recorder_.data_flow().assignment_of(tensor);
   if (assignment && assignment->value && assignment->value != tensor) return {assignment->value};
   TensorIds parts;
-  if (const auto shared = producer == 0 ? shared_place_of(tensor) : nullptr)
+  if (const auto shared = memory_of(tensor))
     for (const MemoryPart& part : shared->parts) parts.push_back(part.tensor);
   return parts;
 }
@@ -333,7 +340,7 @@ void Branch::compute(std::uint64_t tensor, const Find& original) {
         keep(record.outputs[i], changed(record.outputs[i], results[i]));
     return;
   }
-  if (const auto shared = producer == 0 ? shared_place_of(tensor) : nullptr)
+  if (const auto shared = memory_of(tensor))
     return keep(tensor, changed(tensor, from_memory(*shared, tensor, original)));
   const bool assigned = producer == 0 && !sources.empty() && depends(sources.front());
   keep(tensor, changed(tensor, assigned ? values_.at(sources.front()).value : original(tensor)));

@@ -111,7 +111,10 @@ class Branch {
   Tensor changed(std::uint64_t tensor, Tensor value) const;
   Attributes attributes_of(const RecordView& record) const;
   void change_inputs(const RecordView& record, Tensors& inputs) const;
-  /// What the tensor was computed from: its op's inputs, or the value assigned to the variable.
+  /// Where no record and no assignment made the tensor: what was seen of its memory; nullptr: nothing was.
+  std::shared_ptr<const SharedPlace> memory_of(std::uint64_t tensor) const;
+  /// What the tensor was computed from: its op's inputs, the value assigned to the variable, or what was
+  /// written into its memory.
   TensorIds made_of(std::uint64_t tensor) const;
   /// Whether it was, or may have been, computed from something that is forgotten.
   bool is_forgotten(std::uint64_t tensor) const;

@@ -77,7 +77,10 @@ CompareChoice CompareModel::file(const QString& path) const {
   CompareChoice choice;
   choice.side.path = path.toStdString();
   choice.brief = QFileInfo(path).fileName();
-  choice.title = QStringLiteral("Trace file %1").arg(choice.brief);
+  const bool tensors = path.endsWith(QStringLiteral(".npz"), Qt::CaseInsensitive) ||
+                       path.endsWith(QStringLiteral(".safetensors"), Qt::CaseInsensitive);
+  choice.title =
+      (tensors ? QStringLiteral("Tensors of %1") : QStringLiteral("Trace file %1")).arg(choice.brief);
   return choice;
 }
 

@@ -65,6 +65,7 @@ void CompareModel::resume() {
   if (std::exchange(resumeComparing_, false)) return compare();
   if (std::exchange(resumeSearching_, false)) findFirstDifference();
   if (compared_ && curves_.empty()) fetchCurves();
+  if (!layers_) fetchLayers();
   if (!operands_) return fetchOperands();
   if (!pictures_.left && !pictures_.right) fetchPictures();
 }
@@ -72,6 +73,7 @@ void CompareModel::resume() {
 /// What is asked about the comparison, other than its rows: those know which one they are of.
 void CompareModel::dropQuestions() {
   for (const QString& channel : {find_channel, place_channel, curves_channel}) where_->drop(channel);
+  if (!layers_) dropLayers();
   dropOperands();
 }
 
@@ -125,6 +127,7 @@ void CompareModel::forget() {
   operands_.reset();
   pictures_ = {};
   curves_.clear();
+  dropLayers();
   emit compareReset();
   emit currentChanged();
   emit operandsChanged();
@@ -154,7 +157,7 @@ void CompareModel::make(const protocol::ComparedSide& left, const protocol::Comp
   doing_ = QStringLiteral("Aligning");
   progress_.clear();
   comparing_ = where_->request<protocol::Compared>(
-      protocol::MakeComparison{left, right}, this,
+      protocol::MakeComparison{left, right, names_}, this,
       [this](const protocol::Compared& compared) { take(compared); },
       [this](const protocol::Failure& failure) { fail(failure); }, make_channel,
       [this](const protocol::Progress& told) {
@@ -168,6 +171,7 @@ void CompareModel::take(const protocol::Compared& compared) {
   progress_.clear();
   compared_ = compared;
   emit compareReset();
+  fetchLayers();
   emit changed();
   fetchCurves();
 }
@@ -182,6 +186,7 @@ void CompareModel::fail(const protocol::Failure& failure) {
   progress_.clear();
   problem_ = failure.code == "cancelled" ? QString() : panelSentence(failure.reason);
   if (files_) problem_ = files_->named(problem_);
+  problem_ = withNamesFile(problem_);
   emit changed();
   // Later: it may be the session of that process that tells of the failure.
   QMetaObject::invokeMethod(
@@ -249,6 +254,8 @@ void CompareModel::setTolerance(double relative, double absolute) {
   absolute_ = absolute;
   first_.reset();
   asked_.clear();  // what is known of values holds at one tolerance
+  dropLayers();
+  fetchLayers();
   const bool again = std::exchange(searching_, false);
   if (again) where_->drop(find_channel);
   emit changed();

@@ -77,6 +77,10 @@ class CompareModel : public QObject {
   bool askingForOperands() const;
   const OperandPictures& pictures() const { return pictures_; }
   const std::vector<protocol::ComparedCurve>& curves() const { return curves_; }
+  /// Of a port; nullptr: being fetched, or it is none.
+  const protocol::ComparedLayers* layers() const { return layers_ ? &*layers_ : nullptr; }
+  bool askingForLayers() const;
+  const QString& namesFile() const { return namesFile_; }  ///< of the name map; empty: there is none
 
  public slots:
   /// A trace file beside nothing is compared with thisTrace(), where there is one.
@@ -87,6 +91,8 @@ class CompareModel : public QObject {
   void chooseLastTwoRuns();
   /// The branch of What if beside what was recorded; does nothing where there is none.
   void chooseBranch();
+  /// A name map's file: which layer of the left side is which of the right. Empty: none.
+  void setNames(const QString& path);
   void setTolerance(double relative, double absolute);
   void findFirstDifference();
   void cancel();
@@ -110,6 +116,7 @@ class CompareModel : public QObject {
   void operandsChanged();
   void picturesChanged();
   void curvesChanged();
+  void layersChanged();
   void found();  ///< firstDifference()
 
  private:
@@ -138,6 +145,9 @@ class CompareModel : public QObject {
   void fetchPictures();
   void fetchTile(protocol::ComparedPart part, std::optional<protocol::Tile> OperandPictures::*into);
   void fetchCurves();
+  void fetchLayers();
+  void dropLayers();
+  QString withNamesFile(const QString& sentence) const;
   void takeRuns(const protocol::CellRuns& answer);
   /// "make_comparison: left: there are …" as a sentence of the panel.
   static QString panelSentence(const std::string& reason);
@@ -170,6 +180,9 @@ class CompareModel : public QObject {
   std::optional<protocol::ComparedOperands> operands_;
   OperandPictures pictures_;
   std::vector<protocol::ComparedCurve> curves_;
+  std::optional<protocol::ComparedLayers> layers_;
+  std::optional<std::string> names_;
+  QString namesFile_;
 };
 
 }  // namespace tapedeck::inspector

@@ -89,7 +89,12 @@ QString unavailableText(const TensorChip& chip, const Record* record) {
   if (record && record->state == RecordState::running)
     return QStringLiteral("Not computed yet: %1 is running.").arg(op);
   if (record && record->state == RecordState::failed)
-    return QStringLiteral("%1 failed: %2").arg(op, QString::fromStdString(record->error));
+    return QStringLiteral("%1 failed: %2%3")
+        .arg(op, QString::fromStdString(record->error),
+             record->error.find("modified by an inplace operation") == std::string::npos
+                 ? QString()
+                 : QStringLiteral(
+                       "\nWhich op wrote there? Why ▸ Why did this backward pass fail? (Shift+F7)"));
   return QStringLiteral("None: this input of %1 has no gradient.").arg(op);
 }
 

@@ -44,6 +44,11 @@ QString questionText(Question question) {
 WhySubject whySubjectOf(const protocol::Record& record) {
   WhySubject subject;
   subject.record = record.number;
+  // Where a gradient arrives in a PyTorch program: of what went in, the gradient is meant.
+  if (record.op == "autograd.AccumulateGrad" && record.inputs.size() == 2) {
+    subject.tensor = record.inputs[1];
+    return subject;
+  }
   for (const protocol::TensorInfo& output : record.outputs) {
     const bool none = output.id == 0;
     if (none && record.kind != protocol::RecordKind::op) return subject;  // a gradient that is None
@@ -73,6 +78,14 @@ bool WhyModel::isPlayback(RecordNumber number) const {
   const protocol::Record* record = session_->cachedRecord(number);
   return record &&
          (record->kind == protocol::RecordKind::playback || record->kind == protocol::RecordKind::vjp);
+}
+
+QString WhyModel::textOf(Question question, const WhySubject& subject) const {
+  const protocol::Record* record =
+      isPlayback(subject.record) ? session_->cachedRecord(subject.record) : nullptr;
+  if (question == Question::gradient && record && record->state == protocol::RecordState::failed)
+    return QStringLiteral("Why did this backward pass fail?");
+  return questionText(question);
 }
 
 QString WhyModel::refusal(Question question, const WhySubject& subject) const {
@@ -162,6 +175,7 @@ void WhyModel::ask(Question question) {
   answer.question = question;
   answer.subject = subject;
   answer.about = about(subject);
+  answer.asked = textOf(question, subject);
   asking_ = session_->request<protocol::Because>(
       request, this,
       [this, answer](const protocol::Because& because) mutable {

@@ -31,6 +31,7 @@ QString questionText(Question question);
 struct WhyAnswer {
   Question question = Question::birth;
   WhySubject subject;
+  QString asked;  ///< the question's text
   QString about;  ///< "W:0 [2, 5]", "the output of log, op 12"
   protocol::Because because;
   bool failed = false;  ///< because.sentence says why there is no answer
@@ -43,6 +44,8 @@ class WhyModel : public QObject {
   Session* session() const { return session_; }
 
   const WhySubject& subject() const { return subject_; }
+  /// The question, as it is put about the subject: of a backward pass that failed it is why.
+  QString textOf(Question question, const WhySubject& subject) const;
   /// Why the question makes no sense there, a sentence; empty: it does.
   QString refusal(Question question, const WhySubject& subject) const;
 

@@ -143,6 +143,10 @@ void CompareBar::showAll() {
   choices_ = model_->choices();
   fill(left_, model_->left());
   fill(right_, model_->right());
+  // A port gets a tolerance of its own.
+  for (const auto& [line, number] :
+       {std::pair(relative_, model_->relative()), std::pair(absolute_, model_->absolute())})
+    if (line && !line->hasFocus()) line->setText(QString::number(number));
 }
 
 void CompareBar::fill(QComboBox* box, const std::optional<CompareChoice>& chosen) {
@@ -171,7 +175,7 @@ void CompareBar::fill(QComboBox* box, const std::optional<CompareChoice>& chosen
                  here_entry);
   if (model_->session()->look().branch)
     box->addItem(QStringLiteral("Original and branch of What if"), branch_entry);
-  box->addItem(QStringLiteral("A trace file…"), file_entry);
+  box->addItem(QStringLiteral("A trace file, or a file of tensors…"), file_entry);
   box->setCurrentIndex(current);
   box->setPlaceholderText(QStringLiteral("choose a run"));
 }
@@ -192,12 +196,22 @@ void CompareBar::take(int entry, bool right) {
 }
 
 void CompareBar::askFile(bool right) {
-  const QString path = QFileDialog::getOpenFileName(window(), QStringLiteral("Compare with a trace file"),
-                                                    suggestedPath(this, QString()),
-                                                    QStringLiteral("Traces (*.tapetrace);;All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(
+      window(), QStringLiteral("Compare with a trace file"), suggestedPath(this, QString()),
+      QStringLiteral("Traces and tensors (*.tapetrace *.npz *.safetensors);;"
+                     "All files (*)"));
   if (path.isEmpty()) return showAll();
   rememberFolder(path);
   right ? model_->setRight(model_->file(path)) : model_->setLeft(model_->file(path));
+}
+
+void CompareBar::askNames() {
+  const QString path = QFileDialog::getOpenFileName(
+      window(), QStringLiteral("Name map: which layer is which"), suggestedPath(this, QString()),
+      QStringLiteral("Name maps (*.txt *.json *.map);;All files (*)"));
+  if (path.isEmpty()) return;
+  rememberFolder(path);
+  model_->setNames(path);
 }
 
 }  // namespace tapedeck::inspector

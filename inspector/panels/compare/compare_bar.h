@@ -25,6 +25,8 @@ class CompareBar : public QWidget {
   QLineEdit* absolute() const { return absolute_; }
   /// Asks for a trace file, and makes it the side.
   void askFile(bool right);
+  /// Asks for a name map.
+  void askNames();
 
  protected:
   void showEvent(QShowEvent* event) override;

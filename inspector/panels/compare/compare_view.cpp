@@ -17,6 +17,7 @@
 #include "inspector/panels/compare/compare_delegate.h"
 #include "inspector/panels/compare/compare_strip.h"
 #include "inspector/panels/compare/curves_view.h"
+#include "inspector/panels/compare/layers_view.h"
 #include "inspector/panels/compare/operands_view.h"
 #include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
@@ -47,11 +48,13 @@ struct CompareView::Private {
   QStackedWidget* below = nullptr;
   OperandsView* operands = nullptr;
   CompareCurvesView* curves = nullptr;
+  LayersView* layers = nullptr;
   QToolButton* cancelButton = nullptr;
   QAction *lastTwo = nullptr, *swap = nullptr, *leftHere = nullptr, *rightHere = nullptr, *branch = nullptr,
           *leftFile = nullptr, *rightFile = nullptr, *leftTrace = nullptr, *rightTrace = nullptr,
           *first = nullptr, *next = nullptr, *previous = nullptr, *show = nullptr, *showRight = nullptr,
-          *showOperands = nullptr, *showCurves = nullptr, *cancel = nullptr;
+          *showOperands = nullptr, *showCurves = nullptr, *showLayers = nullptr, *names = nullptr,
+          *cancel = nullptr;
   bool following = false;
   bool pendingShow = false;  ///< the row that the cursor is to go to is on its way
 
@@ -98,7 +101,9 @@ void CompareView::Private::makeActions() {
                      QStringLiteral("Show the row's operands side by side"));
   showCurves = add("compare.curves", QStringLiteral("Curves"), {Qt::Key_C},
                    QStringLiteral("Show the curves of both sides"));
-  for (QAction* action : {showOperands, showCurves}) action->setCheckable(true);
+  showLayers = add("compare.layers", QStringLiteral("Layers"), {Qt::Key_Y},
+                   QStringLiteral("Show the layers of a port and its original: outputs, weights, gradients"));
+  for (QAction* action : {showOperands, showCurves, showLayers}) action->setCheckable(true);
   showOperands->setChecked(true);
   cancel = add("compare.cancel", QStringLiteral("Cancel"), {Qt::Key_Escape},
                QStringLiteral("Stop comparing, or looking for the first difference"));
@@ -121,9 +126,16 @@ void CompareView::Private::makeSides() {
   branch = add("compare.branch", QStringLiteral("Branch of What if"), {Qt::Key_W},
                QStringLiteral("Compare what was recorded with the branch of What if"));
   leftFile = add("compare.left_file", QStringLiteral("Left: a trace file…"), {Qt::SHIFT | Qt::Key_T},
-                 QStringLiteral("Put a trace file on the left"));
-  rightFile = add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
-                  QStringLiteral("Compare with a trace file, put on the right"));
+                 QStringLiteral("Put a trace file, or a file of tensors, on the left"));
+  rightFile =
+      add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
+          QStringLiteral(
+              "Compare with a trace file, or a file of tensors (.npz, safetensors), put on the right"));
+  names =
+      add("compare.names", QStringLiteral("Name map…"), {Qt::Key_M},
+          QStringLiteral("Choose a file that says which layer of the left side is which of the right: lines "
+                         "such as encoder/layer_0 = blocks.0, or JSON"));
+  QObject::connect(names, &QAction::triggered, view, [this] { bar->askNames(); });
   leftTrace = add("compare.left_trace", QStringLiteral("Left: this trace"), {Qt::SHIFT | Qt::Key_H},
                   QStringLiteral("Put all of the trace file that is open here on the left"));
   rightTrace = add("compare.right_trace", QStringLiteral("Right: this trace"), {Qt::Key_H},
@@ -159,9 +171,10 @@ void CompareView::Private::makeButtons(QVBoxLayout* layout) {
   addButton(buttons, previous, QStringLiteral("▲"));
   addButton(buttons, next, QStringLiteral("▼"))->setObjectName(QStringLiteral("compareNext"));
   cancelButton = addButton(buttons, cancel, QStringLiteral("Cancel"));
-  QWidget* const pages = segmentRow({showOperands, showCurves}, view);
+  QWidget* const pages = segmentRow({showOperands, showCurves, showLayers}, view);
   pages->layout()->setContentsMargins(8, 0, 0, 0);
   buttons->addWidget(pages);
+  addButton(buttons, names, QStringLiteral("Name map…"))->setObjectName(QStringLiteral("compareNames"));
   bar->addTolerances(buttons);
   layout->addLayout(buttons);
 }
@@ -182,7 +195,9 @@ void CompareView::Private::makeBelow() {
   curves = new CompareCurvesView(model);
   below = new QStackedWidget(view);
   below->addWidget(operands);
+  layers = new LayersView(model);
   below->addWidget(curves);
+  below->addWidget(layers);
   split = new QSplitter(Qt::Vertical, view);
   split->setChildrenCollapsible(false);
   split->addWidget(table);
@@ -205,10 +220,18 @@ void CompareView::Private::connectAll() {
     const bool worked = view->isAncestorOf(QApplication::focusWidget());
     below->setCurrentWidget(widget);
     fit();
-    if (worked) (widget == curves ? static_cast<QWidget*>(curves) : table)->setFocus();
+    if (worked) (widget == operands ? static_cast<QWidget*>(table) : widget)->setFocus();
     showOperands->setChecked(widget == operands);
     showCurves->setChecked(widget == curves);
+    showLayers->setChecked(widget == layers);
   };
+  QObject::connect(showLayers, &QAction::triggered, view, [this, page] { page(layers); });
+  // A port's layers are its overview: they show by themselves.
+  QObject::connect(model, &CompareModel::compareReset, view, [this, page] {
+    const auto* compared = model->compared();
+    if (compared && compared->port) page(layers);
+    if (compared && !compared->port && below->currentWidget() == layers) page(operands);
+  });
   QObject::connect(showOperands, &QAction::triggered, view, [this, page] { page(operands); });
   QObject::connect(showCurves, &QAction::triggered, view, [this, page] { page(curves); });
   QObject::connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, view,
@@ -252,6 +275,7 @@ QString CompareView::Private::sentenceText() const {
         .arg(model->progress());
   if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
   if (const auto* found = model->firstDifference()) return QString::fromStdString(found->sentence);
+  if (const auto* layers_found = model->layers()) return QString::fromStdString(layers_found->sentence);
   if (const auto* compared = model->compared())
     return QString::fromStdString(compared->sentence) +
            QStringLiteral(" F finds the first values that differ; N and P go to ops that are not the same.");
@@ -294,17 +318,17 @@ void CompareView::Private::showCurrent() {
 
 /// In a low panel the curves take the rows' place. Operands have a place from the first row that is chosen.
 void CompareView::Private::fit() {
-  const bool operands_wanted = below->currentWidget() == curves || model->currentRow() >= 0;
+  const bool operands_wanted = below->currentWidget() != operands || model->currentRow() >= 0;
   if (below->isHidden() == operands_wanted) {
     below->setVisible(operands_wanted);
     // The clicked row stays visible, although the table is lower now.
     if (operands_wanted) QTimer::singleShot(0, table, [this] { table->scrollTo(table->currentIndex()); });
   }
-  const bool alone = below->currentWidget() == curves && view->height() - split->y() < room_for_both;
+  const bool alone = below->currentWidget() != operands && view->height() - split->y() < room_for_both;
   const bool worked = table->hasFocus();
-  view->setFocusProxy(alone ? static_cast<QWidget*>(curves) : table);
+  view->setFocusProxy(alone ? below->currentWidget() : table);
   table->setHidden(alone);
-  if (worked && alone) curves->setFocus();
+  if (worked && alone) below->currentWidget()->setFocus();
 }
 
 /// Both sides get as much room as the other; what is long is cut.
@@ -372,6 +396,7 @@ QList<QAction*> CompareView::menuActions() const {
           d_->rightFile,
           d_->leftTrace,
           d_->rightTrace,
+          d_->names,
           d_->first,
           d_->next,
           d_->previous,
@@ -381,6 +406,8 @@ QList<QAction*> CompareView::menuActions() const {
           d_->operands->showRightAction(),
           d_->showOperands,
           d_->showCurves,
+          d_->showLayers,
+          d_->layers->showAction(),
           d_->cancel};
 }
 

@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "engine/protocol/foreign_tapes.h"
 #include "inspector/model/format.h"
 #include "inspector/model/ops/bookmarks.h"
 #include "inspector/model/tape/odd_values.h"
@@ -27,6 +28,13 @@
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
+
+/// "tape 3", or of another library "autograd graph 1".
+static QString tapeName(quint64 tape) {
+  return tape < protocol::first_foreign_tape
+             ? QStringLiteral("tape %1").arg(tape)
+             : QStringLiteral("autograd graph %1").arg(tape - protocol::first_foreign_tape + 1);
+}
 
 namespace {
 
@@ -162,7 +170,7 @@ struct TapeView::Private {
       return number == 1 ? QStringLiteral("1 ") + one : countText(number) + QLatin1Char(' ') + many;
     };
     QStringList parts;
-    parts << (graph.tape ? QStringLiteral("tape %1").arg(graph.tape) : QStringLiteral("no tape"));
+    parts << (graph.tape ? tapeName(graph.tape) : QStringLiteral("no tape"));
     parts << counted(graph.ops, QStringLiteral("op"), QStringLiteral("ops"));
     if (graph.vjps) parts << counted(graph.vjps, QStringLiteral("VJP"), QStringLiteral("VJPs"));
     if (graph.offTape) parts << QStringLiteral("%1 on no tape").arg(countText(graph.offTape));
@@ -334,7 +342,8 @@ void TapeView::exportSvg(const QString& path) {
   // As it is on the canvas: with its folds.
   const TapeGraph whole = d_->marked();
   const QString title =
-      whole.tape ? QStringLiteral("Gradient tape %1, at op %2").arg(whole.tape).arg(whole.cursor) : QString();
+      whole.tape ? QStringLiteral("Gradients: %1, at op %2").arg(tapeName(whole.tape)).arg(whole.cursor)
+                 : QString();
   const Folding folding = d_->tools->folding(whole);
   QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), whole, folding, title, path] {
     const TapeGraph graph = foldTape(whole, TapeGroups(whole), folding).graph;

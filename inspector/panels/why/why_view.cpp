@@ -195,7 +195,7 @@ void WhyView::showAnswer() {
     d_->sentence->setText(
         QStringLiteral("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model.progress()));
   } else if (answer) {
-    d_->question->setText(questionText(answer->question) + QStringLiteral("   ") + answer->about);
+    d_->question->setText(answer->asked + QStringLiteral("   ") + answer->about);
     d_->sentence->setText(QString::fromStdString(answer->because.sentence));
     d_->fillReasons(*answer);
   } else {

@@ -123,7 +123,7 @@ class TraceOption(unittest.TestCase):
                                       r"The program was not run\.\n$")
 
     def test_without_a_program_it_asks_for_one(self):
-        for arguments in (["--trace"], ["--trace", "x"], ["--trace", "x", "--trace", "y", "z.py"], ["z.py"]):
+        for arguments in (["--trace"], ["--trace", "x"], ["--trace", "x", "--trace", "y", "z.py"], [], ["--other", "z.py"]):
             done = subprocess.run([sys.executable, "-B", "-m", "tapedeck", *arguments], capture_output=True, text=True, timeout=200,
                                   check=False)
             self.assertEqual(done.returncode, 2)

@@ -1,11 +1,13 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
 import contextlib
 import functools
+import sys
 
 import torch
 import torch.library
 
 from tapedeck import _engine
+from tapedeck.torch import nodes
 
 _MARK = "tapedeck"  # in a node's metadata: it has the hooks
 _NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
@@ -40,6 +42,7 @@ class _Engine:
 
 
 def _recorded(original):
+    @_engine.torch.without_frames
     @functools.wraps(original)
     def run_backward(outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named):
         pass_on = functools.partial(original, outputs, gradients, keeps_graph, creates_graph, inputs, *arguments, **named)
@@ -52,8 +55,8 @@ def _recorded(original):
 
 
 def _run(pass_on, outputs, inputs, keeps_graph):
-    _hook_nodes(outputs)
-    depth = _engine.torch.begin_backward(outputs, inputs, keeps_graph)
+    leaves = _hook_nodes(outputs)
+    depth = _engine.torch.begin_backward(outputs, inputs or tuple(leaves), keeps_graph)
     try:
         with _on_this_thread():
             results = pass_on()
@@ -70,30 +73,45 @@ def _on_this_thread():
 
 
 def _hook_nodes(outputs):
-    """Each node below the outputs gets its hooks once, as long as it lives."""
+    """Each node below the outputs gets its hooks once, as long as it lives. Returns the leaves that gradients can come to."""
+    leaves, seen = [], set()
     waiting = [output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs]  # or a GradientEdge
     waiting = [node for node in waiting if node is not None]
+    unknown = 0
     while waiting:
         node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        edges = [edge for edge, _ in node.next_functions]
+        waiting.extend(edge for edge in edges if edge is not None)
+        variable = getattr(node, "variable", None) if not edges else None
+        if variable is not None:
+            leaves.append(variable)
         metadata = node.metadata
         if _MARK in metadata:
             continue
         metadata[_MARK] = True
-        edges = [edge for edge, _ in node.next_functions]
-        waiting.extend(edge for edge in edges if edge is not None)
         number = node._sequence_nr()
         if number < _NO_NUMBER:
-            _hook(node, number, [edge is not None for edge in edges])
-        elif hasattr(node, "variable"):
-            _hook_accumulation(node, node.variable)
+            made, was_known = nodes.made(node, number)
+            unknown += was_known and made is None
+            if made is not None:
+                _hook(node, made, [edge is not None for edge in edges])
+        elif variable is not None:
+            _hook_accumulation(node, variable)
+    if unknown:
+        print(f"tapedeck: {unknown} nodes of a backward pass are shown without VJPs, because it is not known which ops made them: "
+              "that was long ago, or several threads made nodes of the same numbers and kinds", file=sys.stderr)
+    return leaves
 
 
-def _hook(node, number, wanted):
+def _hook(node, made, wanted):
     own = _own_backward(node)
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(number, cotangents, wanted, *own))
+        began.append(_engine.torch.begin_node(made, cotangents, wanted, *own))
 
     def after(gradients, _):
         if began and began.pop():
@@ -104,14 +122,18 @@ def _hook(node, number, wanted):
 
 
 def _own_backward(node):
-    """(name, code of its backward, offset of its first statement) for a Function of the program; () for PyTorch's own nodes."""
+    """(name, code of its backward, offset of its first statement) for a Function of the program; (name,) where the node is no VJP of
+    the op that made it; () otherwise."""
+    kind = type(node).__name__
+    if kind.endswith("CopySlices"):  # a write into a view: its gradients are those of the base
+        return ("CopySlices",)
     function = getattr(type(node), "_forward_cls", None)
-    name = getattr(function, "__name__", "")
-    code = getattr(getattr(function, "backward", None), "__code__", None)
-    if not name.isascii() or not name.isidentifier():
+    if function is None:
         return ()
+    backward = function.backward if function.backward is not torch.autograd.Function.backward else function.vjp
+    code = getattr(backward, "__code__", None)
     lines = code.co_lines() if code is not None else ()  # those of decorators come first
-    return name, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
+    return function.__name__, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
 
 
 def _hook_accumulation(node, variable):

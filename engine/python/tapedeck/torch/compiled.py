@@ -4,7 +4,11 @@ import sys
 
 import torch
 
+from tapedeck import _engine
+
 NOTICE = "tapedeck: torch.compile: compiled functions run as written while ops are recorded, so that each op can be seen"
+NOTICE_BEFORE = ("tapedeck: torch.compile: functions that were compiled before ops are recorded run as this release of PyTorch compiled "
+                 "them; ops inside may have no records")
 
 _state = {"said": False, "forced": False}
 
@@ -13,24 +17,38 @@ def watch(attached):
     """Wraps torch.compile; does nothing a second time. attached(): whether ops are recorded. Functions that were compiled before run
     as written from now on, where this release of PyTorch can do that."""
     if "torch._dynamo" in sys.modules:
-        _force()
+        forced = _force()
+        if _has_compiled():
+            _say(NOTICE if forced else NOTICE_BEFORE)
     original = torch.compile
     if hasattr(original, "_tapedeck_watches"):
         return
 
+    @_engine.torch.without_frames
     @functools.wraps(original)
     def compile(*arguments, **named):
         if not attached():
             return original(*arguments, **named)
-        if not _state["said"]:
-            _state["said"] = True
-            print(NOTICE, file=sys.stderr)
+        _say(NOTICE)
         if not _force():
             named["disable"] = True
         return original(*arguments, **named)
 
     compile._tapedeck_watches = True
     torch.compile = compile
+
+
+def _has_compiled():
+    """Whether the program may have compiled functions so far. Optimisers also import torch._dynamo, where nothing is compiled."""
+    frames = sys.modules.get("torch._dynamo.eval_frame")
+    known = getattr(frames, "cached_backends", None)  # None for its own functions, which run as written
+    return known is None or any(backend is not None for backend in known.values())
+
+
+def _say(notice):
+    if not _state["said"]:
+        _state["said"] = True
+        print(notice, file=sys.stderr)
 
 
 def unwatch():

@@ -30,10 +30,11 @@ def _wrap(owner, name, note):
     if original is None or hasattr(original, "_tapedeck_watches"):
         return
 
+    @_engine.torch.without_frames
+    @functools.wraps(original)
     def exporting(exported, *arguments, **named):
         note(exported)
         return original(exported, *arguments, **named)
 
-    functools.update_wrapper(exporting, original)
     exporting._tapedeck_watches = True
     setattr(owner, name, exporting)

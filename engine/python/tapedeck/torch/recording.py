@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tapedeck import _engine
-from tapedeck.torch import backward, compiled, data_parallel, exports, scopes
+from tapedeck.torch import backward, compiled, data_parallel, exports, nodes, scopes
 
 OLDEST = (2, 1)  # what is used of PyTorch is there from that release on
 
@@ -19,6 +19,15 @@ class Recording(_engine.torch.Dispatch, TorchDispatchMode):
     """Makes a record of each op that runs on this thread while a recorder is attached; `__torch_dispatch__` is the base class's."""
 
     supports_higher_order_operators = True
+
+    def __enter__(self):
+        entered = super().__enter__()
+        nodes.enter()
+        return entered
+
+    def __exit__(self, *raised):
+        nodes.leave()
+        return super().__exit__(*raised)
 
     @classmethod
     def ignore_compile_internals(cls):
@@ -49,6 +58,7 @@ def attach():
     exports.watch()
     _watch_threads()
     backward.watch()
+    nodes.watch_functions()
     scopes.watch()
     data_parallel.watch(attached)
     compiled.watch(attached)
@@ -89,6 +99,7 @@ def _watch_threads():
     def start(thread):
         run = thread.run
 
+        @_engine.torch.without_frames
         def recorded():
             if not attached():
                 return run()

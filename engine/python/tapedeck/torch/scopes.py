@@ -1,7 +1,11 @@
 """Scopes: ops that run inside of a module have its path from the outermost one, "layer1/conv", those of an optimiser's step "SGD.step"."""
 import functools
+import os
+import sys
 import threading
+import weakref
 
+import torch
 from torch.autograd.profiler import record_function
 from torch.nn.modules import module as modules
 
@@ -78,6 +82,7 @@ def _enter(module, _):
         path = paths.get(id(module), type(module).__name__)
     else:
         paths, path = _paths_below(module), ""
+        _name_leaves(module)
     if path:
         _engine.push_scope(path.replace(".", "/") + "/")  # the whole path: modules call each other in any order
     _thread.open.append((module, paths, bool(path)))
@@ -93,6 +98,38 @@ def _leave(module, *_):
             _engine.pop_scope()
         if entered is module:
             return
+
+
+def _name_leaves(module):
+    """Its parameters have their names from here on. One that comes to it later is called what the program calls it."""
+    if module in _named:
+        return
+    _named.add(module)
+    parameters = dict(module.named_parameters())
+    known = [name for name in parameters if name in _names]
+    before = _name_of(module) + "." if known else ""  # two models, as in a GAN
+    for name, parameter in parameters.items():
+        if not _engine.torch.has_name(parameter):
+            _engine.torch.name_leaf(parameter, before + name)
+            _names.add(before + name)
+
+
+_NOT_THE_USERS = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep
+_named = weakref.WeakSet()  # modules
+_names = set()
+
+
+def _name_of(module):
+    """What the program calls it, else its class's name."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+            names = {**frame.f_globals, **frame.f_locals}
+            for name, value in names.items():
+                if value is module and not name.startswith("_"):
+                    return name
+        frame = frame.f_back
+    return type(module).__name__
 
 
 def _paths_below(module):

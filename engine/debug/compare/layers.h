@@ -1,0 +1,69 @@
+// The layers of a side, for a comparison of a port with its original: scopes of modules and Keras layers, the
+// values that come into them from outside, and the gradients there; and which layer of one side is which of
+// the other.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/debug/compare/name_map.h"
+#include "engine/debug/compare/side.h"
+
+namespace tapedeck::debug {
+
+/// A tensor that a layer takes and that no op of the pass made: a weight, or data.
+struct LayerValue {
+  std::uint64_t tensor = 0;
+  std::string name;  ///< in its layer: "kernel"; empty: not known
+  bool weight = false;
+  std::uint64_t gradient = 0;  ///< of it, in the first backward pass; 0: none was found
+};
+
+struct Layer {
+  std::string scope;  ///< as it was recorded; empty: outside of all layers
+  std::string name;   ///< normal_name(), without what all layers of the side have before theirs
+  std::vector<LayerValue> values;
+  std::vector<std::int64_t> output;  ///< unordered_extents() of the last result in the first pass
+  std::uint32_t result = 0;          ///< the record that made it
+};
+
+/// What a stretch of records has of layers. Values and gradients are those of its first pass: up to the first
+/// playback, and in it.
+struct SideLayers {
+  const Trace* trace = nullptr;
+  std::vector<Layer> layers;  ///< the first one is what lies outside of all; then in the order of their begin
+  std::unordered_map<std::uint32_t, std::size_t> by_scope;
+  /// By the record of a forward op: the gradient of its first result.
+  std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
+  std::uint64_t foreign_ops = 0, own_ops = 0;
+  std::uint32_t pass_end = UINT32_MAX;  ///< the first record behind the first forward pass
+  bool tensors = false;  ///< a file of named tensors: each is a value of the layer that its name has
+
+  bool foreign() const { return foreign_ops > own_ops; }
+  std::size_t layer_of(std::uint32_t scope) const;  ///< 0 for a scope that is not known
+};
+
+/// Throws Cancelled.
+SideLayers layers_of(const Side& side, const CancelFlag* cancel);
+
+constexpr std::size_t no_layer = SIZE_MAX;
+
+/// Which layers are the same.
+struct LayerPairs {
+  std::vector<std::size_t> right_of, left_of;  ///< by the layer of the other side; no_layer: only there
+  NameMap names;                               ///< the map, written from left to right
+};
+
+/// Whether a value of that layer has that whole name, with or without what all layers have before theirs.
+bool has_whole_name(const Layer& layer, const LayerValue& value, const std::string& name);
+
+/// By the map, by their names, by the ends of their names, then in order by what weights and results they
+/// have. Throws BadRequest for a name in the map that neither side has.
+LayerPairs pair_layers(const SideLayers& left, const SideLayers& right, const NameMap& map);
+
+/// The op's name across frameworks, as far as results can be the same: "aten._softmax" is "softmax", and what
+/// adds at its end (addmm) is "add".
+std::string kind_of_op(const OpDef& op, std::size_t inputs);
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,223 @@
+#include "engine/python/torch/torch_graph.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/python/errors.h"
+#include "engine/python/python.h"
+#include "engine/record/trace/source_location.h"
+
+namespace tapedeck::python::torch {
+namespace {
+
+/// Of a thread, where records wait for a backward pass: some 100 MB.
+constexpr std::size_t most_waiting = 1 << 20;
+constexpr const char* forward_name = "tapedeck.Forward";
+
+using SharedForward = std::shared_ptr<const Forward>;
+
+/// The newest record of a thread that made a node.
+struct Newest {
+  Forward forward;
+  std::int64_t floor = -1, number = -1;  ///< its node's number is above `floor`, and `number` at most
+  SharedForward shared;                  ///< once a node has it
+};
+
+/// What waits for a backward pass, of one thread.
+struct Waiting {
+  std::map<std::int64_t, Newest> records;  ///< by `number`
+  std::int64_t forgotten = -1;             ///< nodes up to this number
+};
+
+struct ThreadGraph {
+  Newest newest;
+  std::shared_ptr<Waiting> waiting;
+};
+
+thread_local ThreadGraph thread_graph;
+
+/// Guarded by Python's lock. Of all threads, those that have ended too: their graphs may live on.
+std::vector<std::shared_ptr<Waiting>>& all_waiting() {
+  static auto* all = new std::vector<std::shared_ptr<Waiting>>;
+  return *all;
+}
+
+bool& nodes_are_reported() {
+  static bool reported = false;
+  return reported;
+}
+
+PyObject* metadata_key() {
+  static PyObject* const key = PyUnicode_InternFromString("tapedeck.forward");
+  return key;
+}
+
+std::int64_t newest_node() {
+  const Library& torch = *library();
+  if (!torch.sequence_number) return -1;
+  const auto next = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(torch.sequence_number));
+  const std::int64_t number = next ? PyLong_AsLongLong(next.ptr()) : 0;
+  if (PyErr_Occurred()) PyErr_Clear();
+  return number - 1;
+}
+
+void forget_oldest(Waiting& waiting) {
+  const std::size_t kept = most_waiting - most_waiting / 4;
+  while (waiting.records.size() > kept) {
+    waiting.forgotten = waiting.records.begin()->first;
+    waiting.records.erase(waiting.records.begin());
+  }
+}
+
+void let_wait(const Newest& newest) {
+  std::shared_ptr<Waiting>& waiting = thread_graph.waiting;
+  if (!waiting) all_waiting().push_back(waiting = std::make_shared<Waiting>());
+  if (waiting->records.size() >= most_waiting) forget_oldest(*waiting);
+  waiting->records.insert_or_assign(newest.number, newest);
+}
+
+py::object object_of(SharedForward forward) {
+  PyObject* capsule = PyCapsule_New(new SharedForward(std::move(forward)), forward_name, [](PyObject* self) {
+    delete static_cast<SharedForward*>(PyCapsule_GetPointer(self, forward_name));
+  });
+  return checked(capsule);
+}
+
+const SharedForward& shared(Newest& newest) {
+  if (!newest.shared) newest.shared = std::make_shared<const Forward>(newest.forward);
+  return newest.shared;
+}
+
+bool is_copy_slices(std::string_view type) {
+  return type.ends_with("CopySlices");
+}
+
+/// Whether a node that this thread has just made is of its newest record. A write into a view makes a node of
+/// its own (CopySlices), after the op has run, around that of the op. Nodes that are made for a view whose
+/// base was written to come before the record of the op that reads it, and are none's.
+bool is_newest(const Newest& newest, std::int64_t number, std::string_view type) {
+  if (newest.forward.record == 0) return false;
+  if (is_copy_slices(type)) return newest.forward.writes && number == newest.number + 1;
+  return number > newest.floor && number <= newest.number;
+}
+
+void note_in(PyObject* node, Newest& newest) {
+  const auto metadata = checked(PyObject_GetAttr(node, library()->name_metadata));
+  const py::object forward = object_of(shared(newest));
+  if (PyDict_SetItem(metadata.ptr(), metadata_key(), forward.ptr()) != 0) throw ForeignException();
+}
+
+/// A hook of autograd's: each node that this thread makes.
+PyObject* node_made(PyObject*, PyObject* node) {
+  Newest& newest = thread_graph.newest;
+  if (newest.forward.record == 0) Py_RETURN_NONE;
+  const Library& torch = *library();
+  const auto number =
+      py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(node, torch.name_sequence_nr));
+  const std::int64_t known = number ? PyLong_AsLongLong(number.ptr()) : -1;
+  if (PyErr_Occurred()) PyErr_Clear();  // that of AccumulateGrad is too large
+  if (known < 0 || PyType_IsSubtype(Py_TYPE(node), torch.function_node)) Py_RETURN_NONE;
+  if (!is_newest(newest, known, Py_TYPE(node)->tp_name)) Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    note_in(node, newest);
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef node_made_method = {"node_made", &node_made, METH_O,
+                                "Notes which record made a node of autograd's graph."};
+
+/// "MulBackward0" of aten.mul_.Tensor: letters and digits of the name, and "Backward".
+bool is_named_after(std::string_view type, const OpDef& op) {
+  std::string_view name = op.name;
+  if (const std::size_t dot = name.find('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  name = name.substr(0, name.find_first_of(".#"));
+  std::size_t at = 0;
+  for (const char letter : name) {
+    if (letter == '_') continue;
+    if (at >= type.size() || std::tolower(static_cast<unsigned char>(type[at])) != letter) return false;
+    ++at;
+  }
+  return type.substr(at).starts_with("Backward");
+}
+
+Newest* waiting_for(Waiting& waiting, std::int64_t number, std::string_view type) {
+  const bool copies = is_copy_slices(type);
+  const auto found = waiting.records.lower_bound(copies ? number - 1 : number);
+  if (found == waiting.records.end()) return nullptr;
+  Newest& newest = found->second;
+  return is_newest(newest, number, type) && (copies || is_named_after(type, *newest.forward.op)) ? &newest
+                                                                                                 : nullptr;
+}
+
+/// An op of lists makes a node for each of its tensors in some releases.
+bool makes_one_node(const OpDef& op) {
+  return !op.name.starts_with("aten._foreach");
+}
+
+/// (what made the node or None, whether that was known once). Numbers are a thread's own: what several
+/// threads might have made is not known.
+py::tuple forward_of(std::int64_t number, const std::string& type) {
+  Newest* only = nullptr;
+  Waiting* owner = nullptr;
+  bool forgotten = false;
+  std::size_t count = 0;
+  for (const std::shared_ptr<Waiting>& waiting : all_waiting()) {
+    forgotten = forgotten || number <= waiting->forgotten;
+    if (Newest* newest = waiting_for(*waiting, number, type)) only = newest, owner = waiting.get(), ++count;
+  }
+  if (forgotten || count != 1) return py::make_tuple(py::none(), forgotten || count > 1);
+  py::object found = object_of(shared(*only));
+  if (makes_one_node(*only->forward.op)) owner->records.erase(only->number);
+  return py::make_tuple(std::move(found), true);
+}
+
+}  // namespace
+
+py::object forward_object(std::shared_ptr<const Forward> forward) {
+  return object_of(std::move(forward));
+}
+
+std::shared_ptr<const Forward> forward_in(const py::handle object) {
+  if (!PyCapsule_IsValid(object.ptr(), forward_name)) return {};
+  return *static_cast<SharedForward*>(PyCapsule_GetPointer(object.ptr(), forward_name));
+}
+
+void note_forward(const Row& row, const Call& call, std::uint64_t record) {
+  const std::int64_t number = newest_node();
+  Newest& newest = thread_graph.newest;
+  const bool follows = newest.forward.record != 0;
+  // An op that makes no node, as one that detaches what the op before saves of its results: the newest node
+  // is that one's.
+  if (follows && number <= newest.number) return;
+  newest.floor = follows ? newest.number : number - 1;  // behind ops that were not recorded
+  newest.number = number;
+  newest.shared.reset();
+  Forward& forward = newest.forward;
+  forward = {record, row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
+             {},     row.op->writes};
+  for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
+    if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
+      forward.floating.push_back(static_cast<std::uint8_t>(i));
+  if (!nodes_are_reported()) let_wait(newest);
+}
+
+void note_unrecorded() {
+  thread_graph.newest.forward.record = 0;
+}
+
+void bind_graph(py::module_& torch) {
+  torch.attr("node_made") = py::reinterpret_steal<py::object>(PyCFunction_New(&node_made_method, nullptr));
+  torch.attr("FORWARD") = py::reinterpret_borrow<py::object>(metadata_key());
+  torch.def(
+      "nodes_are_reported", [] { nodes_are_reported() = true; }, "Each thread's nodes come to node_made().");
+  torch.def("forward_of", &forward_of, py::arg("number"), py::arg("type"),
+            "(which record made the node of that number and type, or None; whether it was known), where "
+            "nodes are not reported.");
+}
+
+}  // namespace tapedeck::python::torch

@@ -1,0 +1,22 @@
+// Leaves of autograd that require a gradient (parameters, most often) as the recorder's variables: with a
+// name, and an assignment wherever an op has written into them.
+#pragma once
+
+#include <string>
+
+#include "engine/ops/core/observer.h"
+#include "engine/python/torch/torch_library.h"
+#include "engine/tensor/tensor.h"
+
+namespace tapedeck::python::torch {
+
+/// What the program calls it: "layer1.0.weight".
+void name_leaf(PyObject* tensor, const std::string& name);
+bool has_name(PyObject* tensor);
+/// The value of the variable that the tensor is, where it is a leaf that requires a gradient; else `now`,
+/// which is the tensor's value. The first time, and after writes that no record tells of, it is assigned.
+Tensor variable_value(PyObject* tensor, const Tensor& now);
+/// An op has written into the tensor: the variables in its memory that have values again are assigned.
+void assign_written(Observer& observer, PyObject* tensor);
+
+}  // namespace tapedeck::python::torch
