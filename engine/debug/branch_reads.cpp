@@ -260,7 +260,9 @@ class ReadSearch {
     if (!record.head.op || first == record.outputs.end()) return;
     const OpDef& op = *record.head.op;
     const auto key_place = op.find_place("key"), counter_place = op.find_place("counter");
-    for (std::size_t at = 0; at < record.head.attributes.size(); ++at) {
+    // Behind those that are declared come facts of PyTorch's call.
+    const std::size_t declared = std::min(record.head.attributes.size(), record.head.op->attributes.size());
+    for (std::size_t at = 0; at < declared; ++at) {
       const Attribute& attribute = record.head.attributes[at];
       // A random op's place in its sequence is the engine's.
       if (!is_calculable(attribute) || at == key_place || at == counter_place) continue;

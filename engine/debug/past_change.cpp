@@ -6,6 +6,7 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
@@ -67,7 +68,9 @@ std::optional<Attribute> parsed(AttributeKind kind, const std::string& text) {
       return attribute_in(number_in<double>(text));
     case AttributeKind::dtype: {
       const std::string name = unquoted(text);
-      return attribute_in(dtype_from_name(name.starts_with("tf.") ? name.substr(3) : name));
+      return attribute_in(dtype_from_name(name.starts_with("tf.")      ? name.substr(3)
+                                          : name.starts_with("torch.") ? name.substr(6)
+                                                                       : name));
     }
     case AttributeKind::integers:
     case AttributeKind::shape:
@@ -106,19 +109,41 @@ RecordView op_at(const Recorder& recorder, std::uint64_t number) {
   return record;
 }
 
+/// What an attribute of PyTorch's op takes, of which only the schema knows: "int[2]?".
+AttributeKind kind_of(const OpDef& op, std::size_t attribute, const std::string& text) {
+  const ForeignOp* foreign = foreign_of(op);
+  if (!foreign) return op.attributes[attribute].kind;
+  for (const ForeignValue& argument : foreign->arguments) {
+    if (argument.is_tensor || argument.place != attribute) continue;
+    const std::string type = argument.type.substr(0, argument.type.find_first_of("?["));
+    const bool is_list = argument.type.find('[') != std::string::npos;
+    if (type == "int" || type == "SymInt") return is_list ? AttributeKind::integers : AttributeKind::integer;
+    if (type == "bool" && !is_list) return AttributeKind::boolean;
+    if (type == "float" && !is_list) return AttributeKind::real;
+    if (type == "ScalarType") return AttributeKind::dtype;
+    if (type == "Scalar" && !is_list)
+      return text == "True" || text == "False" ? AttributeKind::boolean
+             : number_in<std::int64_t>(text)   ? AttributeKind::integer
+                                               : AttributeKind::real;
+  }
+  return AttributeKind::text;
+}
+
 void set_attribute(const RecordView& record, const std::string& name, const std::string& text,
                    Change& change) {
   const std::vector<AttributeSpec>& specs = record.head.op->attributes;
   const auto found = std::ranges::find(specs, name, &AttributeSpec::name);
   const auto at = static_cast<std::size_t>(found - specs.begin());
-  if (at >= record.head.attributes.size()) refuse_change(record.name() + " has no attribute '" + name + "'");
+  if (at >= std::min(specs.size(), record.head.attributes.size()))
+    refuse_change(record.name() + " has no attribute '" + name + "'");
   const auto is_none = [](const Attribute& value) { return std::holds_alternative<std::monostate>(value); };
   change.attribute = at;
   if (text == "None" && (is_none(record.head.attributes[at]) || is_none(found->fallback))) return;
-  const auto value = text == "None" ? std::nullopt : parsed(found->kind, text);
+  const AttributeKind kind = kind_of(*record.head.op, at, text);
+  const auto value = text == "None" ? std::nullopt : parsed(kind, text);
   if (!value)
     refuse_change("'" + text + "' is not a valid value for the attribute " + name + " of " + record.name() +
-                  ", which takes " + expected(found->kind));
+                  ", which takes " + expected(kind));
   change.setting = *value;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/debug/past_change.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/protocol/conditions/log_text.h"
 #include "engine/record/trace/source_location.h"
@@ -69,6 +70,12 @@ std::vector<Depending> depending_on(Branch& branch, const Trace& trace, std::uin
   for (std::uint32_t number = trace.oldest_kept(); number <= last; ++number) {
     check_cancelled(&cancel);
     if (!trace.read(number, record) || record.head.kind != EventKind::op) continue;
+    // Not even what depends is known: which tensors lie in one memory is not in a file.
+    if (is_foreign(*record.head.op) && !can_run_foreign())
+      throw ValueError(
+          "gone", "Op " + protocol::count_text(number) + " (" + record.name() +
+                      ") is one of PyTorch's, and PyTorch is not loaded here: What if? runs ops again in the "
+                      "process of the program. Run the program in the window to ask.");
     for (const std::uint64_t id : record.outputs) {
       if (!id || !branch.depends(id, &cancel)) continue;
       if (++count <= most_run) found.push_back({number, id});
@@ -91,6 +98,70 @@ std::string unchanged_vjp(const std::vector<std::uint32_t>& changed, const Trace
     return " The VJP of " + record.name() + " (op " + protocol::count_text(number) +
            ") is still that of op " + protocol::count_text(record.head.forward) +
            " as it was, so gradients through it are not those of a program with this change.";
+  }
+  return {};
+}
+
+std::string op_text(const RecordView& record) {
+  return record.name() + " (op " + protocol::count_text(record.number) + ")";
+}
+
+/// Of PyTorch's random ops.
+std::string random_note(const Branch& branch, const Trace& trace) {
+  const std::set<std::uint32_t>& kept = branch.kept_random();
+  RecordView record;
+  if (kept.empty() || !trace.read(*kept.begin(), record)) return {};
+  const std::string others = kept.size() == 1 ? "" : " and " + counted(kept.size() - 1, "other random op");
+  return op_text(record) + others +
+         (kept.size() == 1 ? " draws random numbers and keeps its" : " draw random numbers and keep their") +
+         " recorded result, though what it is drawn from depends on the change.";
+}
+
+/// Tensors that share memory with one that a change names, and are older: what reads the memory through them
+/// does not get the change.
+std::set<std::uint64_t> memory_below(std::uint64_t tensor, const Trace& trace) {
+  std::set<std::uint64_t> below;
+  std::vector<std::uint64_t> waiting{tensor};
+  RecordView record;
+  while (!waiting.empty()) {
+    const std::uint64_t id = waiting.back();
+    waiting.pop_back();
+    const auto add = [&](std::uint64_t older) {
+      if (older && below.insert(older).second) waiting.push_back(older);
+    };
+    if (const auto shared = shared_place_of(id); shared && trace.tensors().get(id).producer() == 0)
+      for (const MemoryPart& part : shared->parts) add(part.tensor);
+    const std::uint32_t producer = trace.tensors().get(id).producer();
+    const ForeignOp* op =
+        producer && trace.read(producer, record) && record.head.op ? foreign_of(*record.head.op) : nullptr;
+    const bool is_view = op && std::ranges::any_of(op->results, [](const ForeignValue& result) {
+                           return result.is_tensor && !result.alias.empty() && !result.written;
+                         });
+    if (is_view && !record.inputs.empty()) add(record.inputs[0]);
+  }
+  return below;
+}
+
+std::string view_note(const std::vector<Change>& changes, const Recorder& recorder, std::uint32_t last,
+                      const CancelFlag& cancel) {
+  const Trace& trace = recorder.trace();
+  for (const Change& change : changes) {
+    if (change.record) continue;
+    const std::set<std::uint64_t> below = memory_below(change.tensor, trace);
+    RecordView record;
+    for (std::uint32_t number = trace.tensors().get(change.tensor).producer() + 1;
+         !below.empty() && number <= last; ++number) {
+      check_cancelled(&cancel);
+      if (!trace.read(number, record) || record.head.kind != EventKind::op) continue;
+      const auto read =
+          std::ranges::find_if(record.inputs, [&](std::uint64_t id) { return below.contains(id); });
+      if (read == record.inputs.end() ||
+          std::ranges::find(record.outputs, change.tensor) != record.outputs.end())
+        continue;
+      return tensor_text(recorder, change.tensor) + " shares its memory with " +
+             tensor_text(recorder, *read) + ", through which " + op_text(record) +
+             " reads it later: what is read in that way is not changed. Change that tensor to change both.";
+    }
   }
   return {};
 }
@@ -207,9 +278,10 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   if (request.changes.empty() && request.sets.empty()) throw BadRequest("make_branch: no change was given");
   protocol::Branched answer;
   AskedChanges asked = asked_for(recorder_, request, original, cancel, answer);
-  Branch branch(recorder_, std::move(asked.changes));
   const std::uint64_t newest = recorder_.trace().newest();
   const auto last = static_cast<std::uint32_t>(std::min(request.last.value_or(newest), newest));
+  const std::string shared = view_note(asked.changes, recorder_, last, cancel);
+  Branch branch(recorder_, std::move(asked.changes));
   const std::vector<Depending> depending =
       depending_on(branch, recorder_.trace(), last, answer.depending, cancel);
   BranchCurveReader reader(recorder_, branch, asked.first, original, cancel);
@@ -233,6 +305,8 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   BranchCurves curves = reader.compute([&](std::uint64_t done) { progress.done(depending.size() + done); });
   answer.curve_points = curves.points.size();
   std::ranges::copy(curves.notes, std::back_inserter(answer.notes));
+  for (const std::string& note : {shared, random_note(branch, recorder_.trace())})
+    if (!note.empty()) answer.notes.push_back(note);
   answer.reads = std::exchange(curves.reads, {});
   answer.complete = answer.depending <= most_run && !branch.cut_off();
   answer.sentence = asked.sentence + sentence_of(answer, moved, failure, branch.cut_off()) +

@@ -281,6 +281,16 @@ void check_names(const ForeignOp& op) {
     fail<InvalidArgumentError>("the schema \"", op.schema, "\" has two arguments of one name");
 }
 
+/// Contents that come of the shape alone, or that overwrite all that was there.
+bool reads_shapes_alone(const std::string& base, const ForeignOp& op) {
+  constexpr std::string_view overwriting[] = {"bernoulli_",   "normal_", "uniform_",    "random_",
+                                              "exponential_", "cauchy_", "log_normal_", "geometric_",
+                                              "zero_",        "fill_"};
+  const auto tensors = std::ranges::count_if(op.arguments, &ForeignValue::is_tensor);
+  return tensors == 1 && (base.ends_with("_like") || base.starts_with("new_") ||
+                          std::ranges::find(overwriting, base) != std::end(overwriting));
+}
+
 /// Some schemas do not say that the op writes: batch normalisation updates its running statistics.
 void correct_writes(const std::string& base, ForeignOp& op) {
   if (base != "native_batch_norm" && base != "cudnn_batch_norm" && base != "miopen_batch_norm") return;
@@ -323,6 +333,7 @@ ForeignOp read_schema(std::string_view schema, OpDef& row) {
   check_names(op);
   correct_writes(base_name(qualified), op);
   add_arguments(op, defaults, row);
+  op.reads_shapes_alone = reads_shapes_alone(base_name(qualified), op);
   row.shape_rule = &shapes_of_foreign;
   row.forward = &run_foreign;
   row.vjp_formula = "none";
@@ -393,6 +404,10 @@ const ForeignOp& foreign_op(std::string_view schema) {
 
 void set_foreign_forward(ForeignForward forward) {
   foreign_forward.store(forward, std::memory_order_release);
+}
+
+bool can_run_foreign() {
+  return foreign_forward.load(std::memory_order_acquire) != nullptr;
 }
 
 void set_foreign_gradients(ForeignGradients gradients) {

@@ -35,6 +35,8 @@ struct ForeignOp {
   const OpDef* counterpart = nullptr;
   /// Whether it writes into one of its arguments.
   bool writes = false;
+  /// Its results depend on no tensor's values: zeros_like(), fill_(1), uniform_().
+  bool reads_shapes_alone = false;
 };
 
 /// The row of that schema, registered at its first use. Thread-safe. Throws InvalidArgumentError for a text
@@ -55,6 +57,12 @@ std::string foreign_name(std::string_view qualified_name);
 /// Runs such an op again. Only a process with the other framework can.
 using ForeignForward = Tensors (*)(const ForeignOp& op, const OpContext& context);
 void set_foreign_forward(ForeignForward forward);
+/// Whether set_foreign_forward() has been called.
+bool can_run_foreign();
+/// What such an op throws that would draw other random numbers if it ran again.
+struct RandomOpError : UnimplementedError {
+  using UnimplementedError::UnimplementedError;
+};
 /// The gradients of such an op's inputs, as the other framework itself computes them; undefined where it has
 /// none.
 using ForeignGradients = Tensors (*)(const ForeignOp& op, const VjpContext& context);

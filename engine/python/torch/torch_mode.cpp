@@ -87,6 +87,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   newest = record;
   if (call.taped) note_forward(row, call, record);
   if (row.is_arrival && call.inputs.size() == 2) note_arrival(call.input_objects[0], call.inputs[1]);
+  if (row.is_read && !call.inputs.empty() && call.inputs[0].storage()) observer.left(call.inputs[0]);
   const bool tries = row.repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
   for (PyObject* tensor : call.written) before_write(tensor);

@@ -75,6 +75,7 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   row->is_arrival = name == "autograd.AccumulateGrad";
   row->random = has_tag(overload, "nondeterministic");
   if (row->random || never_repeats(row->op->row->name)) row->repeats = Repeats::no;
+  row->is_read = name.starts_with("aten._local_scalar_dense");
   for (const ForeignValue& result : row->op->results)
     row->is_view = row->is_view || (!result.alias.empty() && !result.written);
   std::vector<Attribute> defaults;

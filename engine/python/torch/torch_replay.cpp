@@ -215,9 +215,21 @@ bool is_same(const Tensor& left, const Tensor& right) {
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
-const Row& repeatable_row(const ForeignOp& op) {
+/// Whether the call drew nothing: attention without dropout.
+bool drew_nothing(const ForeignOp& op, const Attributes& attributes) {
+  for (const ForeignValue& argument : op.arguments)
+    if (!argument.is_tensor && argument.name == "dropout_p" && argument.place < attributes.size())
+      return attributes[argument.place] == Attribute(0.0);
+  return false;
+}
+
+const Row& repeatable_row(const ForeignOp& op, const Attributes& attributes) {
   const Row* row = row_of(op);
   if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
+  if (row->random && drew_nothing(op, attributes)) return *row;
+  if (row->random)
+    fail<RandomOpError>(op.row->name,
+                        ": draws random numbers, so its value can only be seen where it was kept");
   if (row->repeats == Repeats::no)
     fail<UnimplementedError>(op.row->name,
                              ": is not reproducible, so its value can only be seen where it was kept");
@@ -239,7 +251,7 @@ Tensors with_errors(Work&& work) {
 
 Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op);
+  const Row& row = repeatable_row(op, context.attributes);
   return with_errors([&] { return run_row(row, context.inputs, context.attributes); });
 }
 
@@ -277,7 +289,7 @@ Tensors differentiate(const Row& row, const VjpContext& context) {
 Tensors differentiate_on_any_thread(const ForeignOp& op, const VjpContext& context) {
   const QuietScope quiet;
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op);
+  const Row& row = repeatable_row(op, context.attributes);
   return with_errors([&] { return differentiate(row, context); });
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/python/torch/torch_parts.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::python::torch {
@@ -43,6 +44,7 @@ struct KnownStorage {
   bool own = false;  ///< an op made it while it was recorded
   bool exported = false;
   std::vector<View> views;
+  StorageParts parts;  ///< of what it was before
   std::vector<KnownVariable> variables;
   StoragePointer snapshot;
   std::vector<Write> writes;       ///< the oldest first; none where it changed in another way since
@@ -280,6 +282,21 @@ Tensor view_of_snapshot(const Library& torch, PyObject* tensor, const Look& look
   }
 }
 
+std::vector<MemoryPart> parts_of(const std::vector<View>& views) {
+  std::vector<MemoryPart> parts;
+  for (const View& view : views)
+    parts.push_back({view.tensor.id(), {view.dtype, view.offset, view.shape, view.strides}});
+  return parts;
+}
+
+/// A tensor that no op made here: what it was made of, where that was seen.
+void note_parts(const KnownStorage& known, const Tensor& made, const Look& look) {
+  if (known.parts.empty() && known.views.empty()) return;
+  SharedPlace shared =
+      known.parts.below({look.dtype, look.offset, look.shape, look.strides}, parts_of(known.views));
+  if (!shared.parts.empty()) note_shared_place(made.id(), std::move(shared));
+}
+
 void note_write(KnownStorage& known, const Look& look, std::uint64_t record) {
   std::erase_if(known.writes,
                 [&](const Write& write) { return look.low <= write.low && write.high <= look.high; });
@@ -296,11 +313,15 @@ std::uint64_t newest_write(const KnownStorage& known, const Look& look) {
 }
 
 Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::string* problem,
-                std::uint64_t maker) {
+                std::uint64_t maker, bool made_here) {
   const Tensor made = view_of_snapshot(torch, tensor, look, problem);
   KnownStorage& known = tensors().storages[look.storage];
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });
-  if (known.views.size() >= most_views) known.views.erase(known.views.begin());
+  if (!made_here) note_parts(known, made, look);
+  if (known.views.size() >= most_views) {
+    known.parts.end_generation(parts_of({known.views.front()}));
+    known.views.erase(known.views.begin());
+  }
   known.views.push_back(
       {tensor, look.offset, look.version, look.dtype, look.shape, look.strides, made, maker});
   return made;
@@ -321,6 +342,7 @@ void keep_torch_values(bool on) {
   for (auto& [unused, known] : tensors().storages) {
     known.writes.clear();  // of the last recorder
     for (KnownVariable& variable : known.variables) variable.id = variable.value = 0;
+    known.parts.clear();
     forget_values(known);
   }
 }
@@ -343,14 +365,16 @@ Tensor tensor_of(PyObject* tensor, std::string* problem, std::uint64_t* writer) 
     }
     forget_values(known);
     known.writes.clear();
+    known.parts.clear();
   } else if (!known.views.empty() && (known.exported || !known.own) &&
              !is_unchanged(torch, tensor, look, known)) {
     forget_values(known);
     known.writes.clear();
+    known.parts.clear();
   }
   const std::uint64_t maker = newest_write(known, look);
   if (writer) *writer = maker;
-  return add_view(torch, tensor, look, problem, maker);
+  return add_view(torch, tensor, look, problem, maker, false);
 }
 
 Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem) {
@@ -362,13 +386,15 @@ Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem) {
   }
   KnownStorage& known = known_storage(torch, tensor, look, made.own);
   if (!made.as_view) note_write(known, look, made.record);
-  return add_view(torch, tensor, look, problem, made.as_leaf ? made.record : 0);
+  return add_view(torch, tensor, look, problem, made.as_leaf ? made.record : 0, true);
 }
 
 void before_write(PyObject* tensor) {
   const std::uintptr_t storage = storage_of(*library(), tensor);
   const auto found = tensors().storages.find(storage);
-  if (found != tensors().storages.end()) forget_values(found->second);
+  if (found == tensors().storages.end()) return;
+  found->second.parts.end_generation(parts_of(found->second.views));
+  forget_values(found->second);
 }
 
 void after_write(PyObject* tensor) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/random/random_state.h"
@@ -78,6 +79,26 @@ Branch::Branch(const Recorder& recorder, std::vector<Change> changes, const Bran
     for (const std::uint64_t id : record.outputs)
       if (id) first_ = std::min(first_, id);
   }
+  if (can_run_foreign()) find_held_results();
+}
+
+void Branch::find_held_results() {
+  constexpr std::uint32_t records_at_once = 4096;
+  const Trace& trace = recorder_.trace();
+  const std::uint32_t newest = trace.newest();
+  const auto look = [&](const RecordGlance& glance) {
+    if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)) return;
+    for (const std::uint64_t id : glance.outputs)
+      if (id >= first_ && trace.tensors().get(id).producer() == 0) held_results_.emplace(id, glance.number);
+  };
+  for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first <= newest; first += records_at_once)
+    trace.glance(first, std::min(newest, first + records_at_once - 1), look);
+}
+
+std::uint32_t Branch::producer_of(std::uint64_t tensor) const {
+  if (const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer()) return producer;
+  const auto held = held_results_.find(tensor);
+  return held == held_results_.end() ? 0 : held->second;
 }
 
 void Branch::check(const Change& change) const {
@@ -130,7 +151,7 @@ bool Branch::is_replaced(std::uint64_t tensor) const {
 }
 
 bool Branch::is_changed_result(std::uint64_t tensor) const {
-  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  const std::uint32_t producer = producer_of(tensor);
   if (!is_changed_op(producer)) return false;
   const std::span<const std::size_t> changes = changes_of_record(producer);
   const bool whole = std::ranges::any_of(changes, [&](std::size_t at) { return !changes_[at].result; });
@@ -175,14 +196,29 @@ void Branch::change_inputs(const RecordView& record, Tensors& inputs) const {
   }
 }
 
+std::shared_ptr<const SharedPlace> Branch::memory_of(std::uint64_t tensor) const {
+  if (producer_of(tensor) != 0) return nullptr;
+  const auto assignment = recorder_.data_flow().assignment_of(tensor);
+  const bool is_assigned = assignment && assignment->value && assignment->value != tensor;
+  return is_assigned ? nullptr : shared_place_of(tensor);
+}
+
 TensorIds Branch::made_of(std::uint64_t tensor) const {
-  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  const std::uint32_t producer = producer_of(tensor);
   RecordView record;
-  if (producer != 0 && recorder_.trace().read(producer, record))
-    return std::ranges::find(record.outputs, tensor) == record.outputs.end() ? TensorIds{} : record.inputs;
+  if (producer != 0 && recorder_.trace().read(producer, record)) {
+    const ForeignOp* foreign = record.head.op ? foreign_of(*record.head.op) : nullptr;
+    const bool depends_on_inputs = !foreign || !foreign->reads_shapes_alone;
+    return depends_on_inputs && std::ranges::find(record.outputs, tensor) != record.outputs.end()
+               ? record.inputs
+               : TensorIds{};
+  }
   const auto assignment = recorder_.data_flow().assignment_of(tensor);
   if (assignment && assignment->value && assignment->value != tensor) return {assignment->value};
-  return {};
+  TensorIds parts;
+  if (const auto shared = memory_of(tensor))
+    for (const MemoryPart& part : shared->parts) parts.push_back(part.tensor);
+  return parts;
 }
 
 bool Branch::is_forgotten(std::uint64_t tensor) const {
@@ -289,13 +325,14 @@ void Branch::run(const std::vector<Visit>& plan, const Find& original, const Can
 void Branch::compute(std::uint64_t tensor, const Find& original) {
   if (is_replaced(tensor)) return keep(tensor, changed(tensor, {}));
   RecordView record;
-  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  const std::uint32_t producer = producer_of(tensor);
   if (producer != 0 && !recorder_.trace().read(producer, record))
     refuse_branch("gone", "The value of ", tensor_text(recorder_, tensor),
                   " in the branch is gone: the record of its op was forgotten.");
+  const TensorIds sources = made_of(tensor);
   const bool moved =
       producer != 0 && (is_changed_op(producer) ||
-                        std::ranges::any_of(record.inputs, [&](std::uint64_t id) { return depends(id); }));
+                        std::ranges::any_of(sources, [&](std::uint64_t id) { return depends(id); }));
   if (moved) {
     const Tensors results = run(record, original);
     for (std::size_t i = 0; i < std::min(results.size(), record.outputs.size()); ++i)
@@ -303,20 +340,67 @@ void Branch::compute(std::uint64_t tensor, const Find& original) {
         keep(record.outputs[i], changed(record.outputs[i], results[i]));
     return;
   }
-  const TensorIds sources = made_of(tensor);  // of a variable's value
+  if (const auto shared = memory_of(tensor))
+    return keep(tensor, changed(tensor, from_memory(*shared, tensor, original)));
   const bool assigned = producer == 0 && !sources.empty() && depends(sources.front());
   keep(tensor, changed(tensor, assigned ? values_.at(sources.front()).value : original(tensor)));
+}
+
+Tensor Branch::from_memory(const SharedPlace& shared, std::uint64_t tensor, const Find& original) {
+  if (shared.cut) cut_off_ = true;
+  try {
+    return put_together(shared, original(tensor), [&](std::uint64_t part) {
+      return depends(part) ? std::optional(values_.at(part).value) : std::nullopt;
+    });
+  } catch (const InvalidArgumentError& error) {
+    refuse_branch("gone", "In the branch ", tensor_text(recorder_, tensor),
+                  " cannot be put together from what was written into its memory: ", error.what());
+  }
+}
+
+namespace {
+
+/// PyTorch's dropout with the mask that was drawn: the one random op whose result depends on its input in a
+/// way that its other result tells.
+Tensors dropout_again(const Tensor& input, const Tensor& mask, double share) {
+  const Tensor kept = ops::multiply(input, ops::cast(mask, input.dtype()));
+  const Tensor factor =
+      ops::cast(Tensor::scalar(share >= 1 ? 0 : 1 / (1 - share), DType::float64), input.dtype());
+  return {ops::multiply(kept, factor), mask};
+}
+
+}  // namespace
+
+/// A random op of PyTorch's keeps what it drew.
+Tensors Branch::run_op_of(const RecordView& record, const Tensors& inputs, const Attributes& attributes,
+                          const Find& original) {
+  try {
+    return run_again(recorder_, record, inputs, attributes);
+  } catch (const RandomOpError&) {
+    for (const std::size_t at : changes_of_record(record.number))
+      if (changes_[at].kind != Change::Kind::instead)
+        throw BranchError(record.number, true,
+                          "Op " + std::to_string(record.number) + " (" + record.name() +
+                              ") draws random numbers: it would draw others, and cannot run again.");
+    Tensors results;
+    for (const std::uint64_t id : record.outputs) results.push_back(id ? original(id) : Tensor());
+    const auto* share = record.head.op->attributes.empty() ? nullptr : std::get_if<double>(&attributes[0]);
+    if (record.name() == "aten.native_dropout" && results.size() == 2 && share)
+      return dropout_again(inputs[0], results[1], *share);
+    kept_random_.insert(record.number);
+    return results;
+  }
 }
 
 Tensors Branch::run(const RecordView& record, const Find& original) {
   Tensors inputs;
   for (const std::uint64_t id : record.inputs)
-    inputs.push_back(depends(id) ? values_.at(id).value : original(id));
+    inputs.push_back(id == 0 ? Tensor() : depends(id) ? values_.at(id).value : original(id));
   try {
     const Attributes attributes = attributes_of(record);
     change_inputs(record, inputs);
     if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
-    Tensors results = run_again(recorder_, record, inputs, attributes);
+    Tensors results = run_op_of(record, inputs, attributes, original);
     for (const std::size_t at : changes_of_record(record.number)) {
       const Change& change = changes_[at];
       if (change.kind != Change::Kind::instead) continue;

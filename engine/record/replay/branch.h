@@ -6,12 +6,14 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/record/cancel.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/values/memory_parts.h"
 
 namespace tapedeck {
 
@@ -64,7 +66,7 @@ struct BranchLimits {
 };
 
 /// Used by one thread at a time. Random numbers stay those of the original unless a change names their op:
-/// its position in the random sequence is an attribute.
+/// its position in the random sequence is an attribute. Those of PyTorch's ops always stay.
 class Branch {
  public:
   /// The original value of a tensor; throws ValueError and Cancelled.
@@ -78,6 +80,8 @@ class Branch {
   /// Whether a value looked at so far depends on a tensor that is newer than the changes but whose record or
   /// assignment was forgotten: it may depend on the changes, and is treated as if it did not.
   bool cut_off() const { return cut_off_; }
+  /// Records of PyTorch's random ops that keep their results though what they take depends on a change.
+  const std::set<std::uint32_t>& kept_random() const { return kept_random_; }
   /// Its value in the branch: the original if it does not depend on a change. Throws ValueError, code
   /// "too_expensive", if it takes more memory than the limit, and BranchError if an op rejects its changed
   /// inputs.
@@ -92,6 +96,9 @@ class Branch {
   };
 
   void check(const Change& change) const;
+  void find_held_results();
+  /// The record that made it; 0: none, or it was forgotten.
+  std::uint32_t producer_of(std::uint64_t tensor) const;
   /// Positions in `changes_`, rising.
   std::span<const std::size_t> changes_of_tensor(std::uint64_t tensor) const;
   std::span<const std::size_t> changes_of_record(std::uint32_t record) const;
@@ -104,7 +111,10 @@ class Branch {
   Tensor changed(std::uint64_t tensor, Tensor value) const;
   Attributes attributes_of(const RecordView& record) const;
   void change_inputs(const RecordView& record, Tensors& inputs) const;
-  /// What the tensor was computed from: its op's inputs, or the value assigned to the variable.
+  /// Where no record and no assignment made the tensor: what was seen of its memory; nullptr: nothing was.
+  std::shared_ptr<const SharedPlace> memory_of(std::uint64_t tensor) const;
+  /// What the tensor was computed from: its op's inputs, the value assigned to the variable, or what was
+  /// written into its memory.
   TensorIds made_of(std::uint64_t tensor) const;
   /// Whether it was, or may have been, computed from something that is forgotten.
   bool is_forgotten(std::uint64_t tensor) const;
@@ -112,7 +122,10 @@ class Branch {
   void run(const std::vector<Visit>& plan, const Find& original, const CancelFlag* cancel,
            const ReplayProgress& progress);
   void compute(std::uint64_t tensor, const Find& original);
+  Tensor from_memory(const SharedPlace& shared, std::uint64_t tensor, const Find& original);
   Tensors run(const RecordView& record, const Find& original);
+  Tensors run_op_of(const RecordView& record, const Tensors& inputs, const Attributes& attributes,
+                    const Find& original);
   void keep(std::uint64_t tensor, Tensor value);
   void taken(std::uint64_t tensor);
   void may_go(std::uint64_t tensor);
@@ -131,6 +144,10 @@ class Branch {
   std::uint64_t first_ = UINT64_MAX;  ///< older tensors depend on no change: ids grow with time
   std::unordered_map<std::uint64_t, bool> depends_;
   bool cut_off_ = false;
+  std::set<std::uint32_t> kept_random_;
+  /// By which record: results of PyTorch's ops that cannot run again are leaves of the trace, but depend on
+  /// what the op took.
+  std::unordered_map<std::uint64_t, std::uint32_t> held_results_;
   std::unordered_map<std::uint64_t, Held> values_;
   std::unordered_map<std::uint64_t, std::size_t> uses_;  ///< how often the plan still needs each: those stay
   std::deque<std::uint64_t> order_;                      ///< the others, the first to drop in front

@@ -15,6 +15,10 @@ def encode(value):
         return b"\xf5" if value else b"\xf4"
     if isinstance(value, int):
         return _head(0, value) if value >= 0 else _head(1, -1 - value)
+    if isinstance(value, float):
+        return b"\xfb" + struct.pack(">d", value)
+    if isinstance(value, bytes):  # numbers of a list: doubles, little-endian
+        return _head(2, len(value)) + value
     if isinstance(value, str):
         data = value.encode()
         return _head(3, len(data)) + data
@@ -132,6 +136,7 @@ class Client:
             assert message is not None, f"no answer to {kind}"
             if message[1] == 0:
                 self.unasked.append(message)
+                assert message[0] != "failure", message  # the request could not be read
             if message[1] == number and message[0] != "progress":
                 assert message[0] not in ("failure", "refused"), message
                 return message[2]
