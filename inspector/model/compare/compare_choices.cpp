@@ -115,7 +115,11 @@ QString CompareModel::lastTwoRefusal() const {
 void CompareModel::setSide(const CompareChoice& choice, std::optional<CompareChoice>& side,
                            std::optional<CompareChoice>& other) {
   side = choice;
-  if (choice.side.path && !other) other = thisTrace();
+  if (choice.side.path && !other) {
+    other = thisTrace();
+    // A file is chosen to be compared with what ran last, unless another run is chosen.
+    if (const std::vector<CompareChoice> runs = choices(); !other && !runs.empty()) other = runs.front();
+  }
   chosen_ = true;
   compare();
 }

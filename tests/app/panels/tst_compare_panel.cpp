@@ -437,7 +437,7 @@ class TestComparePanel : public QObject, SampleWindow {
     chooseFile(path);
     const auto* layers = compare()->findChild<inspector::LayersView*>();
     QVERIFY(layers);
-    QTRY_VERIFY_WITH_TIMEOUT(layers->isVisible(), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(layers->isVisible(), qPrintable(sentence()), patience);
     const auto verdict = [&](const QString& layer, const QString& value) {
       QString found;
       for (QTreeWidgetItemIterator at(layers->table()); *at; ++at)

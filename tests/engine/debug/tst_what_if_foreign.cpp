@@ -39,9 +39,9 @@ std::uint32_t report(Recorder& recorder, const char* schema, const Tensors& inpu
   return static_cast<std::uint32_t>(record);
 }
 
-Tensor unrecorded(std::vector<float> numbers, const Shape& shape) {
+Tensor unrecorded(std::initializer_list<float> numbers, const Shape& shape) {
   const QuietScope quiet;
-  return floats(std::move(numbers), shape);
+  return floats(numbers, shape);
 }
 
 }  // namespace
