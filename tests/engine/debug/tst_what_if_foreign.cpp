@@ -63,7 +63,7 @@ class TestWhatIfForeign : public QObject {
                               [](std::uint64_t) {
                                 return std::optional(unrecorded({1, 2, 3}, {3}));
                               }),
-                 "has the shape [3]");
+                 "has the shape (3,) now");
   }
 
   void a_change_goes_through_memory_that_is_read_through_another_tensor() {
