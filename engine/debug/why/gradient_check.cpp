@@ -5,7 +5,9 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_gradient.h"
 #include "engine/debug/why/foreign_memory.h"
+#include "engine/debug/why/foreign_path.h"
 #include "engine/debug/why/gradient_asked.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_check.h"
@@ -200,8 +202,8 @@ std::string beside_path(Past& past, const GradientPath& path) {
 class PathVerdict {
  public:
   PathVerdict(Past& past, const GradientAsked& asked, const std::vector<VjpCheck>& checks,
-              std::size_t forgotten)
-      : past_(past), asked_(asked), checks_(checks), forgotten_(forgotten) {
+              std::size_t forgotten, std::size_t view_writes)
+      : past_(past), asked_(asked), checks_(checks), forgotten_(forgotten), view_writes_(view_writes) {
     for (const VjpCheck& check : checks) {
       if (check.wrong()) wrong_.push_back(&check);
       if (check.compared() && !check.wrong()) right_.push_back(&check);
@@ -215,7 +217,7 @@ class PathVerdict {
       sentence = "No VJP is on the path of " + gradient() + ": it is what the playback began with, or zeros.";
     else if (!wrong_.empty())
       tell_wrong();
-    else if (unchecked_.empty() && forgotten_ == 0)
+    else if (unchecked_.empty() && forgotten_ == 0 && view_writes_ == 0)
       sentence = capital(gradient()) + " is right: " + each() + " agrees with finite differences in float64.";
     else if (right_.empty())
       sentence = capital(gradient()) + " could not be checked: nothing of the " +
@@ -284,6 +286,12 @@ class PathVerdict {
       sentence += " The forward ops of " + counted(forgotten_, "VJP") +
                   " of this playback were forgotten: the path may go through them, too.";
     }
+    if (view_writes_ > 0) {
+      answer_.complete = false;
+      sentence += " " + counted(view_writes_, "VJP") + " of " +
+                  (view_writes_ == 1 ? "a write through a view" : "writes through views") +
+                  " ran in this backward pass, too; the path may go through it, and it was not compared.";
+    }
     if (unchecked_.empty()) return;
     answer_.complete = false;
     sentence += " Not checked: ";
@@ -311,9 +319,25 @@ class PathVerdict {
   const GradientAsked& asked_;
   const std::vector<VjpCheck>& checks_;
   const std::size_t forgotten_;
+  const std::size_t view_writes_;  ///< whose VJPs are not among the checks
   std::vector<const VjpCheck*> wrong_, right_, unchecked_;
   protocol::Because answer_;
 };
+
+/// VJPs of writes through views (PyTorch's CopySlices) that are not on the path: what such a write reaches is
+/// linked by memory, not by a tensor.
+std::size_t view_writes_beside(Past& past, const RecordView& playback, const GradientPath& path) {
+  if (!is_foreign_playback(past, playback)) return 0;
+  std::size_t count = 0;
+  for (const std::uint32_t number : records_inside(past, playback)) {
+    const RecordView* record = past.record(number);
+    const bool writes =
+        record && record->head.kind == EventKind::vjp && record->name() == "autograd.CopySlices";
+    count += writes && std::none_of(path.vjps.begin(), path.vjps.end(),
+                                    [&](const OnPath& on) { return on.vjp->number == number; });
+  }
+  return count;
+}
 
 protocol::Because about_path(Past& past, const GradientAsked& asked) {
   const GradientPath path = path_from(past, *asked.playback, asked.tensors);
@@ -325,7 +349,9 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
     past.step(aim.done, aim.total);
     checks.push_back(check_vjp(past, *on.vjp, on.slots, aim));
   }
-  protocol::Because answer = PathVerdict(past, asked, checks, path.forgotten).tell();
+  protocol::Because answer =
+      PathVerdict(past, asked, checks, path.forgotten, view_writes_beside(past, *asked.playback, path))
+          .tell();
   answer.sentence += beside_path(past, path);
   return answer;
 }
