@@ -7,7 +7,9 @@
 #include "engine/debug/tile.h"
 #include "engine/debug/vjp/bound_formula.h"
 #include "engine/debug/vjp/element_terms.h"
+#include "engine/debug/vjp/foreign_formula.h"
 #include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_specs.h"
 
@@ -115,7 +117,7 @@ VjpReader::Place VjpReader::locate(std::uint64_t record, const CancelFlag* cance
     if (number == record) inner = at;
   }
   // An op of the forward pass.
-  if (inner.head.kind == EventKind::op && !inner.head.op->vjp) return place;
+  if (inner.head.kind == EventKind::op && !inner.head.op->vjp && !is_foreign(*inner.head.op)) return place;
   place.forward = inner;
   if (const std::uint32_t number = vjp_of(inner, cancel)) trace.read(number, place.vjp);
   if (place.vjp.number && recorder_.file() && !fits(place.vjp, inner)) place.vjp = {};
@@ -203,6 +205,8 @@ void VjpReader::add_contributions(const Place& place, const FindTensor& find, co
   const bool pending = vjp.state == RecordState::pending;
   if (pending && !forward.head.op) {
     parts.problem = "The user's own gradient has not run: its contributions are not known yet.";
+  } else if (pending && is_foreign(*forward.head.op)) {
+    parts.problem = "PyTorch has not run this VJP: its contributions are not known yet.";
   } else if (pending && forward.duration_ns > longest_foreseen_ns) {
     parts.problem = "The op took long, so its VJP is not run ahead of time: one more step shows it.";
   } else if (pending) {
@@ -311,6 +315,13 @@ protocol::VjpParts VjpReader::parts(const protocol::GetVjp& request, const FindT
   if (place.vjp.number == 0) return parts;
   parts.vjp = describe(recorder_, place.vjp.number, true);
   add_contributions(place, find, cancel, parts);
+  if (place.forward.head.op && is_foreign(*place.forward.head.op)) {
+    const std::string reason = why_no_formula(recorder_, place.vjp, place.forward, find);
+    if (!reason.empty()) {
+      parts.forward->vjp_formula = parts.vjp->vjp_formula = "none";
+      parts.problem = reason;
+    }
+  }
   add_results(place.vjp.head.parent, parts);
   if (place.vjp.head.custom_gradient) add_inside(place.vjp, cancel, parts);
   return parts;
@@ -325,6 +336,9 @@ protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& reques
       (recorder_.file() && !fits(vjp, forward)))
     throw BadRequest("explain_element: record " + std::to_string(request.record) +
                      " is not a VJP that is still there.");
+  if (forward.head.op && is_foreign(*forward.head.op))
+    throw BadRequest("explain_element: " + forward.name() +
+                     " is an op of PyTorch, whose VJP is not decomposed into terms.");
   const bool custom = !forward.head.op;
   if (custom && vjp.state != RecordState::done)
     throw BadRequest("explain_element: the gradient of " + forward.name() +

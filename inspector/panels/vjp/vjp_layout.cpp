@@ -164,7 +164,9 @@ class Builder {
       return;
     }
     if (source == "none" || source.empty()) {
-      paragraph(QStringLiteral("This op has no gradient."), SheetTone::faint);
+      paragraph(parts_.vjp ? QStringLiteral("There is no formula to show for this VJP.")
+                           : QStringLiteral("This op has no gradient."),
+                SheetTone::faint);
       return;
     }
     try {
