@@ -194,7 +194,7 @@ void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
 
 std::uintptr_t storage_of(const Library& torch, PyObject* tensor) {
   if (!torch.storages_are_objects) return address(torch.storage_address, tensor);
-  // Its object lasts as long as the storage, whoever refers to it.
+  // Its object lasts as long as the storage, whatever refers to it.
   const py::object storage = torch.untyped_storage(tensor);
   if (!storage) PyErr_Clear();
   return reinterpret_cast<std::uintptr_t>(storage.ptr());
