@@ -157,8 +157,8 @@ class WrongAxisCompared(unittest.TestCase):
         sentence = wrong.stdout.splitlines()[-1]
         self.assertTrue(sentence.startswith("The first layer whose output differs is attention: "), sentence)
         line = [number for number, text in enumerate((weights + "\n" + without_original).splitlines(), 1) if "softmax" in text][0]
-        self.assertRegex(sentence, rf"In it the first op that differs is op \d+, softmax, \S*original\.py line \d+ \| op \d+, aten\._softmax, "
-                                   rf"\S*wrong\.py line {line}: its inputs agree, its result does not")
+        self.assertRegex(sentence, rf"In it the first op that differs is op \d+, softmax, \S*original\.py line \d+ \| op \d+, "
+                                   rf"aten\._softmax, \S*wrong\.py line {line}: its inputs agree, its result does not")
         right = compared(original, self.trace("right", weights, without_original.replace("dim=-2", "dim=-1")))
         self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
         self.assertIn("attention | attention: output: agrees\n", right.stdout)
