@@ -57,7 +57,7 @@ const RecordView* earlier_arrival(Past& past, const RecordView& playback,
   return past.record(found);
 }
 
-/// The tensor got a gradient, which is told.
+/// Says which gradient the tensor got.
 protocol::Because of_arrival(Past& past, const RecordView& playback, const Arrival& arrival,
                              const std::string& text) {
   protocol::Because answer;
