@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/debug/compare/difference_text.h"
+#include "engine/debug/compare/operands.h"
 #include "engine/debug/compare/origins.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/why/elements.h"
@@ -33,14 +34,12 @@ class DifferenceSearch {
   DifferenceSearch(const Comparison& comparison, const ComparedValues& values,
                    const protocol::FindFirstDifference& request, const CancelFlag* cancel,
                    const Jobs::Report& report)
-      : comparison_(comparison),
+      : pairs_(comparison, values, request, cancel),
+        comparison_(comparison),
         values_(values),
         request_(request),
-        tolerance_{request.relative, request.absolute},
-        cancel_(cancel),
         report_(report),
         text_(comparison, request.labels) {
-    comparison.set_tolerance(tolerance_);
     answer_.comparison = request.comparison;
   }
 
@@ -73,7 +72,7 @@ class DifferenceSearch {
   void look_at_incoming() {
     for (const std::uint32_t number : candidates_) {
       if (answer_.row && number >= *answer_.row) break;
-      check_cancelled(cancel_);
+      pairs_.check_cancelled();
       RecordView left, right;
       if (!read(number, left, right)) continue;
       for (std::size_t i = 0; i < std::min(left.inputs.size(), right.inputs.size()); ++i) {
@@ -100,7 +99,7 @@ class DifferenceSearch {
     RecordView record;
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].computes) continue;
-      if ((i & 0xfff) == 0) check_cancelled(cancel_);
+      if ((i & 0xfff) == 0) pairs_.check_cancelled();
       if (values_.may_differ) {  // in a branch: what depends on its changes
         if (!comparison_.left().recorder->trace().read(rows[i].left, record)) continue;
         if (std::ranges::none_of(record.outputs,
@@ -129,8 +128,7 @@ class DifferenceSearch {
     if (l && r && l != r && spec_of(l).shape != spec_of(r).shape) return known->second = Agreement::differ;
     looked = true;
     try {
-      const bool differs =
-          compare_values(values_.left(pair.left), values_.right(pair.right), tolerance_, cancel_).differs();
+      const bool differs = pairs_.compare(values_.left(pair.left), values_.right(pair.right)).differs();
       return known->second = differs ? Agreement::differ : Agreement::agree;
     } catch (const ValueError&) {
       ++gone_;
@@ -140,7 +138,7 @@ class DifferenceSearch {
 
   /// Of a row's results.
   Agreement results(std::size_t number) {
-    check_cancelled(cancel_);
+    pairs_.check_cancelled();
     RecordView left, right;
     if (!read(number, left, right)) return Agreement::unknown;
     Agreement all = left.outputs.size() == right.outputs.size() ? Agreement::agree : Agreement::differ;
@@ -308,7 +306,7 @@ class DifferenceSearch {
   std::string amount() {
     try {
       const Tensor left = values_.left(tensors_.left), right = values_.right(tensors_.right);
-      return DifferenceText::amount(left, right, compare_values(left, right, tolerance_, cancel_));
+      return DifferenceText::amount(left, right, pairs_.compare(left, right));
     } catch (const ValueError& error) {
       return std::string("cannot be determined: ") + error.what();
     }
@@ -411,11 +409,10 @@ class DifferenceSearch {
     answer_.right = protocol::if_there(tensor_info(*comparison_.right().recorder, tensors_.right, true));
   }
 
+  const ValuePairs pairs_;
   const Comparison& comparison_;
   const ComparedValues& values_;
   const protocol::FindFirstDifference& request_;
-  const Tolerance tolerance_;
-  const CancelFlag* const cancel_;
   const Jobs::Report& report_;
   const DifferenceText text_;
   FirstDifference answer_;

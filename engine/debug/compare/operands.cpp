@@ -47,10 +47,7 @@ class Operands {
  public:
   Operands(const Comparison& comparison, const ComparedValues& values,
            const protocol::CompareOperands& request, const CancelFlag* cancel)
-      : comparison_(comparison),
-        values_(values),
-        tolerance_{request.relative, request.absolute},
-        cancel_(cancel) {
+      : pairs_(comparison, values, request, cancel), comparison_(comparison) {
     answer_.comparison = request.comparison;
     answer_.row = request.row;
     if (request.row >= comparison.rows().size())
@@ -78,7 +75,6 @@ class Operands {
       const Agreement one = answer_.operands.back().values;
       if (results == Agreement::agree || one == Agreement::differ) results = one;
     }
-    comparison_.set_tolerance(tolerance_);
     if (has_left && has_right && !left_.outputs.empty())
       comparison_.note(static_cast<std::size_t>(answer_.row), results);
     answer_.attributes = DifferenceText(comparison_, {}).attributes(row_);
@@ -91,17 +87,15 @@ class Operands {
   }
 
   void add(std::string role, bool result, std::uint64_t left, std::uint64_t right) {
-    check_cancelled(cancel_);
+    pairs_.check_cancelled();
     ComparedOperand& operand = answer_.operands.emplace_back();
     operand.role = std::move(role);
     operand.result = result;
-    fill_operand(comparison_, values_, left, right, tolerance_, cancel_, operand);
+    pairs_.fill(left, right, operand);
   }
 
+  const ValuePairs pairs_;
   const Comparison& comparison_;
-  const ComparedValues& values_;
-  const Tolerance tolerance_;
-  const CancelFlag* const cancel_;
   Comparison::Row row_;
   RecordView left_, right_;
   protocol::ComparedOperands answer_;
@@ -140,18 +134,30 @@ void note_difference(const Tensor& left, const Tensor& right, const ValueDiffere
 
 }  // namespace
 
-void fill_operand(const Comparison& comparison, const ComparedValues& values, std::uint64_t left,
-                  std::uint64_t right, const Tolerance& tolerance, const CancelFlag* cancel,
-                  ComparedOperand& operand) {
-  if (left) operand.left = tensor_info(*comparison.left().recorder, left, true);
-  if (right) operand.right = tensor_info(*comparison.right().recorder, right, true);
-  const Tensor l = value_of(values.left, left, operand), r = value_of(values.right, right, operand);
+ValuePairs::ValuePairs(const Comparison& comparison, const ComparedValues& values, const Tolerance& tolerance,
+                       const CancelFlag* cancel)
+    : comparison_(comparison), values_(values), tolerance_(tolerance), cancel_(cancel) {
+  comparison.set_tolerance(tolerance);
+}
+
+const Trace& ValuePairs::trace(bool right) const {
+  return (right ? comparison_.right() : comparison_.left()).recorder->trace();
+}
+
+ValueDifference ValuePairs::compare(const Tensor& left, const Tensor& right) const {
+  return compare_values(left, right, tolerance_, cancel_);
+}
+
+void ValuePairs::fill(std::uint64_t left, std::uint64_t right, ComparedOperand& operand) const {
+  if (left) operand.left = tensor_info(*comparison_.left().recorder, left, true);
+  if (right) operand.right = tensor_info(*comparison_.right().recorder, right, true);
+  const Tensor l = value_of(values_.left, left, operand), r = value_of(values_.right, right, operand);
   if (l) operand.left_text = protocol::if_there(text_of(l));
   if (r) operand.right_text = protocol::if_there(text_of(r));
   if (left == 0 && right == 0) operand.values = Agreement::agree;  // a gradient that is None on both
   if (!l || !r) return;
-  if (!comparison.port()) return note_difference(l, r, compare_values(l, r, tolerance, cancel), operand);
-  const LaidOutDifference found = compare_layouts(l, r, tolerance, cancel);
+  if (!comparison_.port()) return note_difference(l, r, compare(l, r), operand);
+  const LaidOutDifference found = compare_layouts(l, r, tolerance_, cancel_);
   operand.layout = protocol::if_there(found.layout.text());
   note_difference(found.left, r, found.values, operand);
 }
