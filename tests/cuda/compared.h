@@ -36,11 +36,6 @@ inline std::vector<std::uint8_t> mask_of(std::int64_t count, unsigned seed) {
   return values;
 }
 
-template <class T>
-bool same_bits(T a, T b) {
-  return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
-}
-
 /// Empty if all are bit-identical; else the first that is not. All NaN are equal.
 template <class T>
 std::string unequal(const std::vector<T>& cpu, const std::vector<T>& gpu) {

@@ -21,8 +21,8 @@ using namespace tapedeck;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf_value = std::numeric_limits<double>::infinity();
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// Bytes that came to the host while it lives, as emulated GPUs count them.
 struct Copied {
@@ -128,9 +128,9 @@ class InspectionTest : public QObject {
   void statistics_of_odd_values_are_those_of_the_cpu() {
     const double tiny = std::numeric_limits<double>::denorm_min(), huge = std::numeric_limits<double>::max();
     const std::vector<std::vector<double>> all{
-        {not_a_number, 1, infinity, -infinity, -0.0, tiny, 3, not_a_number},
-        {not_a_number, not_a_number},
-        {infinity},
+        {nan_value, 1, inf_value, -inf_value, -0.0, tiny, 3, nan_value},
+        {nan_value, nan_value},
+        {inf_value},
         {huge, huge, -huge, huge, 1},
         {-huge, huge},
         {tiny, -tiny, 0},
@@ -163,7 +163,7 @@ class InspectionTest : public QObject {
         Tensor here = numbers(100000, dtype);
         if (odd && is_floating(dtype)) {
           const DeviceScope cpu(Device{});
-          here = ops::concat(std::array{here, ops::cast(on_cpu({infinity, -2}, {2}), dtype)}, 0);
+          here = ops::concat(std::array{here, ops::cast(on_cpu({inf_value, -2}, {2}), dtype)}, 0);
         }
         const Tensor there = ops::copy_to(here, first_gpu);
         const Copied copied;
@@ -189,7 +189,7 @@ class InspectionTest : public QObject {
     for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
       const Tensor before = numbers(70000, dtype);
       std::vector<double> changed = before.to_vector();
-      changed[5] = infinity;
+      changed[5] = inf_value;
       changed[66000] += 100;
       const Tensor now = on_cpu(changed, before.shape(), dtype);
       const Tensor before_there = ops::copy_to(before, first_gpu), now_there = ops::copy_to(now, first_gpu);
@@ -263,9 +263,9 @@ class InspectionTest : public QObject {
     }
     // Where a cell has NaN or infinities.
     std::vector<double> odd(300, -1);
-    odd[7] = not_a_number;
-    odd[120] = infinity;
-    odd[250] = -infinity;
+    odd[7] = nan_value;
+    odd[120] = inf_value;
+    odd[250] = -inf_value;
     const Tensor here = on_cpu(odd, {3, 100}), there = ops::copy_to(here, first_gpu);
     for (const protocol::CellValue cell : {protocol::CellValue::mean, protocol::CellValue::extreme,
                                            protocol::CellValue::minimum, protocol::CellValue::maximum}) {
@@ -290,7 +290,7 @@ class InspectionTest : public QObject {
       std::vector<double> changed = a.to_vector();
       for (const std::size_t place : {3, 70000, 70001, 149999}) changed[place] += 1;
       if (is_floating(dtype)) {
-        changed[9] = not_a_number;
+        changed[9] = nan_value;
         changed[100000] *= 1 + 0x1p-7;
       }
       const Tensor b = on_cpu(changed, a.shape(), dtype);
@@ -316,8 +316,8 @@ class InspectionTest : public QObject {
           debug::compare_values(l, r, {1e-9, 0}));
     };
     for (const auto& [found, expected] :
-         {both({not_a_number, infinity, 1, -1e308}, {not_a_number, infinity, 1, 1e308}),
-          both({infinity, 2}, {-infinity, 2}), both({not_a_number, 5}, {4, 6}), both({}, {}),
+         {both({nan_value, inf_value, 1, -1e308}, {nan_value, inf_value, 1, 1e308}),
+          both({inf_value, 2}, {-inf_value, 2}), both({nan_value, 5}, {4, 6}), both({}, {}),
           both({0, 1}, {-0.0, 1})}) {
       QCOMPARE(found.differing, expected.differing);
       QCOMPARE(found.place, expected.place);
