@@ -1,5 +1,6 @@
 """torch.compile while ops are recorded: what it is given runs as it is written, because a fused kernel shows none of its ops."""
 import functools
+import gc
 import sys
 
 import torch
@@ -42,7 +43,10 @@ def _has_compiled():
     """Whether the program may have compiled functions so far. Optimisers also import torch._dynamo, where nothing is compiled."""
     frames = sys.modules.get("torch._dynamo.eval_frame")
     known = getattr(frames, "cached_backends", None)  # None for its own functions, which run as written
-    return known is None or any(backend is not None for backend in known.values())
+    if known is not None:
+        return any(backend is not None for backend in known.values())
+    context = getattr(frames, "OptimizeContext", None)  # one for each compiled function
+    return context is None or any(isinstance(one, context) for one in gc.get_objects())
 
 
 def _say(notice):
