@@ -71,6 +71,33 @@ class Graph(RecordedPrograms):
                 ("aten.sum", "aten.sum"), ("autograd.Same", "autograd.Same"), ("aten.mul.Tensor", "aten.mul.Tensor")], vjps
         """)
 
+    def test_what_an_op_in_place_saves_of_its_input_takes_no_node(self):
+        # PyTorch clones what the op will overwrite where its gradient needs it; the node is there already.
+        self.check_both("""
+            v = torch.full((3,), 2.0, requires_grad=True)
+            def in_place(change):
+                x = torch.rand(3, requires_grad=True)
+                y = x * 1
+                change(y)
+                y.sum().backward()
+                return [(one["op"], next(op["op"] for op in records() if op["number"] == one["forward"])) for one in records(kind="vjp")[-3:]]
+            for name, change in (("mul_.Tensor", lambda y: y.mul_(v)), ("pow_.Tensor", lambda y: y.pow_(v)),
+                                 ("div_.Tensor", lambda y: y.div_(v)), ("abs_", lambda y: y.abs_()), ("sin_", lambda y: y.sin_()),
+                                 ("mul_.Tensor", lambda y: (y.clone(), y.mul_(v)))):
+                assert in_place(change)[1] == ("aten." + name,) * 2, (name, in_place(change))
+            kept = []
+            def copied(y):
+                kept.append(y.clone())  # the program's own, which has a node
+                with torch.no_grad():
+                    y.detach().zero_()
+                y += kept[0] * 0
+            x = torch.rand(3, requires_grad=True)
+            y = x * 1
+            copied(y)
+            y.sum().backward()
+            assert "aten.clone" in [one["op"] for one in records(kind="vjp")[-5:]], records(kind="vjp")[-5:]
+        """)
+
     def test_a_view_whose_base_was_written_to_keeps_the_ops_of_its_readers(self):
         self.check_both("""
             x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

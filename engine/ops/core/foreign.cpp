@@ -281,14 +281,24 @@ void check_names(const ForeignOp& op) {
     fail<InvalidArgumentError>("the schema \"", op.schema, "\" has two arguments of one name");
 }
 
+bool overwrites(const std::string& base) {
+  constexpr std::string_view names[] = {
+      "bernoulli_", "normal_", "uniform_", "random_", "exponential_", "cauchy_",        "log_normal_",
+      "geometric_", "zero_",   "fill_",    "copy_",   "set_",         "_foreach_zero_", "_foreach_copy_"};
+  return std::ranges::find(names, base) != std::end(names);
+}
+
 /// Contents that come of the shape alone, or that overwrite all that was there.
 bool reads_shapes_alone(const std::string& base, const ForeignOp& op) {
-  constexpr std::string_view overwriting[] = {"bernoulli_",   "normal_", "uniform_",    "random_",
-                                              "exponential_", "cauchy_", "log_normal_", "geometric_",
-                                              "zero_",        "fill_"};
   const auto tensors = std::ranges::count_if(op.arguments, &ForeignValue::is_tensor);
-  return tensors == 1 && (base.ends_with("_like") || base.starts_with("new_") ||
-                          std::ranges::find(overwriting, base) != std::end(overwriting));
+  return tensors == 1 && (base.ends_with("_like") || base.starts_with("new_") || overwrites(base));
+}
+
+void note_overwriting(const std::string& base, ForeignOp& op) {
+  const bool first = overwrites(base);
+  for (ForeignValue& value : op.arguments)
+    value.overwritten = value.written && (value.by_name || (first && &value == op.arguments.data()));
+  op.gives_uninitialised = base.starts_with("empty") || base.starts_with("new_empty");
 }
 
 /// Some schemas do not say that the op writes: batch normalisation updates its running statistics.
@@ -333,6 +343,7 @@ ForeignOp read_schema(std::string_view schema, OpDef& row) {
   check_names(op);
   correct_writes(base_name(qualified), op);
   add_arguments(op, defaults, row);
+  note_overwriting(base_name(qualified), op);
   op.reads_shapes_alone = reads_shapes_alone(base_name(qualified), op);
   row.shape_rule = &shapes_of_foreign;
   row.forward = &run_foreign;
@@ -366,6 +377,22 @@ bool is_foreign(const OpDef& op) {
 
 bool is_stop_of_playback(const OpDef& op) {
   return op.form == Form::sum || (is_foreign(op) && op.name == "autograd.AccumulateGrad");
+}
+
+bool reads_values_of(const OpDef& op, std::size_t input) {
+  const ForeignOp* const foreign = foreign_of(op);
+  if (!foreign) return true;
+  if (foreign->reads_shapes_alone) return false;
+  for (const ForeignValue& value : foreign->arguments) {
+    if (value.is_list) return true;  // it has as many inputs as it has tensors
+    if (value.is_tensor && value.place == input) return !value.overwritten;
+  }
+  return true;
+}
+
+bool gives_uninitialised(const OpDef& op) {
+  const ForeignOp* const foreign = foreign_of(op);
+  return foreign && foreign->gives_uninitialised;
 }
 
 bool has_foreign_ops() {

@@ -15,10 +15,12 @@ namespace tapedeck {
 
 /// An argument or a result, as the schema writes it.
 struct ForeignValue {
-  std::string name;        ///< empty for a result without one
-  std::string type;        ///< without alias annotations: "Tensor", "Tensor?[]", "int[2]", "ScalarType?"
-  std::string alias;       ///< the set of aliases it belongs to: "a"; empty: none
-  bool written = false;    ///< the op writes into it: "(a!)"
+  std::string name;      ///< empty for a result without one
+  std::string type;      ///< without alias annotations: "Tensor", "Tensor?[]", "int[2]", "ScalarType?"
+  std::string alias;     ///< the set of aliases it belongs to: "a"; empty: none
+  bool written = false;  ///< the op writes into it: "(a!)"
+  /// It is written as a whole, and nothing of it is read: by fill_(), copy_(), an `out` argument.
+  bool overwritten = false;
   bool is_tensor = false;  ///< a tensor, an optional one, or a list of them
   bool is_list = false;    ///< of tensors
   /// Position in OpDef::inputs or OpDef::attributes.
@@ -37,6 +39,8 @@ struct ForeignOp {
   bool writes = false;
   /// Its results depend on no tensor's values: zeros_like(), fill_(1), uniform_().
   bool reads_shapes_alone = false;
+  /// Nothing wrote what its results hold: empty(), new_empty().
+  bool gives_uninitialised = false;
 };
 
 /// The row of that schema, registered at its first use. Thread-safe. Throws InvalidArgumentError for a text
@@ -44,6 +48,11 @@ struct ForeignOp {
 const ForeignOp& foreign_op(std::string_view schema);
 /// nullptr for an op of the engine's own.
 const ForeignOp* foreign_of(const OpDef& op);
+/// Whether the op reads the values of that input: not of one that it overwrites, nor of one that only has the
+/// shape. True for ops of the engine's own.
+bool reads_values_of(const OpDef& op, std::size_t input);
+/// Whether nothing wrote what the op's results hold.
+bool gives_uninitialised(const OpDef& op);
 /// Whether any is there in this process.
 bool has_foreign_ops();
 /// Cheap enough for every op.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,10 @@ using SharedForward = std::shared_ptr<const Forward>;
 /// The newest record of a thread that made a node.
 struct Newest {
   Forward forward;
+  /// `forward` is a clone, and this writes what it copied: PyTorch saves so what an op in place overwrites,
+  /// where that op's gradient needs it. Its node is there already when the copy runs.
+  std::optional<Forward> writer;
+  std::uint64_t cloned = 0;              ///< what the clone copied; 0: it is none, or something came behind
   std::int64_t floor = -1, number = -1;  ///< its node's number is above `floor`, and `number` at most
   SharedForward shared;                  ///< once a node has it
 };
@@ -92,6 +97,30 @@ const SharedForward& shared(Newest& newest) {
   return newest.shared;
 }
 
+/// "MulBackward0" of aten.mul_.Tensor: letters and digits of the name, and "Backward".
+bool is_named_after(std::string_view type, const OpDef& op) {
+  std::string_view name = op.name;
+  if (const std::size_t dot = name.find('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  name = name.substr(0, name.find_first_of(".#"));
+  std::size_t at = 0;
+  for (const char letter : name) {
+    if (letter == '_') continue;
+    if (at >= type.size() || std::tolower(static_cast<unsigned char>(type[at])) != letter) return false;
+    ++at;
+  }
+  return type.substr(at).starts_with("Backward");
+}
+
+/// Where two records may have made the node, its type says which.
+void settle(Newest& newest, std::string_view type) {
+  if (!newest.writer) return;
+  if (!is_named_after(type, *newest.forward.op)) {
+    newest.forward = std::move(*newest.writer);
+    newest.shared.reset();
+  }
+  newest.writer.reset();
+}
+
 bool is_copy_slices(std::string_view type) {
   return type.ends_with("CopySlices");
 }
@@ -101,7 +130,8 @@ bool is_copy_slices(std::string_view type) {
 /// base was written to come before the record of the op that reads it, and are none's.
 bool is_newest(const Newest& newest, std::int64_t number, std::string_view type) {
   if (newest.forward.record == 0) return false;
-  if (is_copy_slices(type)) return newest.forward.writes && number == newest.number + 1;
+  const Forward& forward = newest.writer ? *newest.writer : newest.forward;
+  if (is_copy_slices(type)) return forward.writes && number == newest.number + 1;
   return number > newest.floor && number <= newest.number;
 }
 
@@ -122,6 +152,7 @@ PyObject* node_made(PyObject*, PyObject* node) {
   if (PyErr_Occurred()) PyErr_Clear();  // that of AccumulateGrad is too large
   if (known < 0 || PyType_IsSubtype(Py_TYPE(node), torch.function_node)) Py_RETURN_NONE;
   if (!is_newest(newest, known, Py_TYPE(node)->tp_name)) Py_RETURN_NONE;
+  settle(newest, Py_TYPE(node)->tp_name);
   return guarded([&]() -> PyObject* {
     note_in(node, newest);
     Py_RETURN_NONE;
@@ -131,27 +162,24 @@ PyObject* node_made(PyObject*, PyObject* node) {
 PyMethodDef node_made_method = {"node_made", &node_made, METH_O,
                                 "Notes which record made a node of autograd's graph."};
 
-/// "MulBackward0" of aten.mul_.Tensor: letters and digits of the name, and "Backward".
-bool is_named_after(std::string_view type, const OpDef& op) {
-  std::string_view name = op.name;
-  if (const std::size_t dot = name.find('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
-  name = name.substr(0, name.find_first_of(".#"));
-  std::size_t at = 0;
-  for (const char letter : name) {
-    if (letter == '_') continue;
-    if (at >= type.size() || std::tolower(static_cast<unsigned char>(type[at])) != letter) return false;
-    ++at;
-  }
-  return type.substr(at).starts_with("Backward");
-}
-
 Newest* waiting_for(Waiting& waiting, std::int64_t number, std::string_view type) {
   const bool copies = is_copy_slices(type);
   const auto found = waiting.records.lower_bound(copies ? number - 1 : number);
   if (found == waiting.records.end()) return nullptr;
   Newest& newest = found->second;
-  return is_newest(newest, number, type) && (copies || is_named_after(type, *newest.forward.op)) ? &newest
-                                                                                                 : nullptr;
+  if (!is_newest(newest, number, type)) return nullptr;
+  const bool named =
+      is_named_after(type, *newest.forward.op) || (newest.writer && is_named_after(type, *newest.writer->op));
+  return copies || named ? &newest : nullptr;
+}
+
+Forward forward_made(const Row& row, const Call& call, std::uint64_t record) {
+  Forward forward{record, row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
+                  {},     row.op->writes};
+  for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
+    if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
+      forward.floating.push_back(static_cast<std::uint8_t>(i));
+  return forward;
 }
 
 /// An op of lists makes a node for each of its tensors in some releases.
@@ -171,6 +199,7 @@ py::tuple forward_of(std::int64_t number, const std::string& type) {
     if (Newest* newest = waiting_for(*waiting, number, type)) only = newest, owner = waiting.get(), ++count;
   }
   if (forgotten || count != 1) return py::make_tuple(py::none(), forgotten || count > 1);
+  settle(*only, type);
   py::object found = object_of(shared(*only));
   if (makes_one_node(*only->forward.op)) owner->records.erase(only->number);
   return py::make_tuple(std::move(found), true);
@@ -191,18 +220,21 @@ void note_forward(const Row& row, const Call& call, std::uint64_t record) {
   const std::int64_t number = newest_node();
   Newest& newest = thread_graph.newest;
   const bool follows = newest.forward.record != 0;
+  const std::uint64_t first = call.inputs.empty() || !call.inputs[0] ? 0 : call.inputs[0].id();
   // An op that makes no node, as one that detaches what the op before saves of its results: the newest node
   // is that one's.
-  if (follows && number <= newest.number) return;
-  newest.floor = follows ? newest.number : number - 1;  // behind ops that were not recorded
-  newest.number = number;
-  newest.shared.reset();
-  Forward& forward = newest.forward;
-  forward = {record, row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
-             {},     row.op->writes};
-  for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
-    if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
-      forward.floating.push_back(static_cast<std::uint8_t>(i));
+  if (follows && number <= newest.number) {
+    if (!row.op->writes || newest.cloned == 0 || newest.cloned != first) return;
+    newest.writer = forward_made(row, call, record);
+    newest.cloned = 0;
+  } else {
+    newest.floor = follows ? newest.number : number - 1;  // behind ops that were not recorded
+    newest.number = number;
+    newest.shared.reset();
+    newest.writer.reset();
+    newest.cloned = row.op->row->name == "aten.clone" ? first : 0;
+    newest.forward = forward_made(row, call, record);
+  }
   if (!nodes_are_reported()) let_wait(newest);
 }
 
