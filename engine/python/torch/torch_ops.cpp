@@ -128,6 +128,12 @@ Tensor number_tensor(PyObject* value) {
     PyErr_Clear();
   }
   if (PyFloat_Check(value)) return Tensor::scalar(PyFloat_AS_DOUBLE(value), DType::float64);
+  if (PyComplex_Check(value)) {
+    Tensor number = Tensor::allocate(DType::complex128, {}, Device{});
+    *number.writable_data<std::complex<double>>() = {PyComplex_RealAsDouble(value),
+                                                     PyComplex_ImagAsDouble(value)};
+    return number;
+  }
   return {};
 }
 

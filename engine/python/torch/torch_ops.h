@@ -22,6 +22,7 @@ struct Row {
   bool is_view = false;          ///< a result is an unwritten alias of an argument
   bool is_arrival = false;       ///< autograd.AccumulateGrad
   Repeats repeats = Repeats::unknown;
+  std::uint8_t failed_tries = 0;  ///< to find out
   Attributes defaults;
 };
 

@@ -1,10 +1,12 @@
 #include "engine/python/torch/torch_replay.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/python/errors.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
 
@@ -14,6 +16,7 @@ namespace {
 /// Beyond that a kind of op is tried at a later call. Until it has been tried, its results are held as
 /// leaves, which costs more than the one trial: so the feature maps of a network for pictures are below.
 constexpr std::size_t most_tried_bytes = 256 << 20;
+constexpr std::uint8_t most_failed_tries = 4;
 
 py::object torch_attribute(const char* name) {
   return checked(PyObject_GetAttrString(library()->module, name)).cast<py::object>();
@@ -51,6 +54,10 @@ py::object torch_tensor(const Tensor& tensor) {
 py::object number_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::bool_) return py::bool_(*tensor.data<bool>());
   if (tensor.dtype() == DType::int64) return py::int_(*tensor.data<std::int64_t>());
+  if (tensor.dtype() == DType::complex128) {
+    const std::complex<double> number = *tensor.data<std::complex<double>>();
+    return checked(PyComplex_FromDoubles(number.real(), number.imag()));
+  }
   return py::float_(tensor.item());
 }
 
@@ -178,26 +185,27 @@ class GradientMode {
 };
 
 /// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
-/// here.
+/// here. Only functions in C are called, in which no signal's handler runs.
 class GeneratorState {
  public:
-  GeneratorState() : before_(torch_attribute("get_rng_state")()) {}
+  GeneratorState()
+      : generator_(torch_attribute("default_generator")), before_(generator_.attr("get_state")()) {}
   ~GeneratorState() {
     const py::error_scope raised;
-    try {
-      torch_attribute("set_rng_state")(before_);
-    } catch (const std::exception&) {
-      PyErr_Clear();
-    }
+    const py::object set =
+        py::reinterpret_steal<py::object>(PyObject_GetAttrString(generator_.ptr(), "set_state"));
+    const auto done =
+        py::reinterpret_steal<py::object>(set ? PyObject_CallOneArg(set.ptr(), before_.ptr()) : nullptr);
+    if (!done) PyErr_Clear();
   }
   GeneratorState(const GeneratorState&) = delete;
 
   bool has_changed() const {
-    return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>();
+    return !torch_attribute("equal")(before_, generator_.attr("get_state")()).cast<bool>();
   }
 
  private:
-  const py::object before_;
+  const py::object generator_, before_;
 };
 
 /// Without values nothing can be compared: the kind stays unknown.
@@ -236,16 +244,31 @@ const Row& repeatable_row(const ForeignOp& op, const Attributes& attributes) {
   return *row;
 }
 
+int raise_for_program(void* exception) {
+  const auto raised = py::reinterpret_steal<py::object>(static_cast<PyObject*>(exception));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+  return -1;
+}
+
+/// An interrupt, or an exit that a signal's handler asked for, is the program's: it is raised there when
+/// Python goes on. Handlers run on the main thread, as pending calls do.
+[[noreturn]] void fail_as(const py::error_already_set& error) {
+  if (error.matches(PyExc_Exception)) fail<FailedPreconditionError>(error.what());
+  PyObject* const kept = Py_NewRef(error.value().ptr());
+  if (Py_AddPendingCall(&raise_for_program, kept) != 0) Py_DECREF(kept);  // others wait there already
+  throw Interrupted();
+}
+
 /// Runs `work`, and makes errors of PyTorch's exceptions.
 template <class Work>
-Tensors with_errors(Work&& work) {
+auto with_errors(Work&& work) {
   try {
     return work();
   } catch (py::error_already_set& error) {
-    fail<FailedPreconditionError>(error.what());
+    fail_as(error);
   } catch (const ForeignException&) {
-    py::error_already_set error;
-    fail<FailedPreconditionError>(error.what());
+    const py::error_already_set error;
+    fail_as(error);
   }
 }
 
@@ -320,14 +343,17 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   if (bytes > most_tried_bytes) return;
   const py::error_scope raised_before;
   try {
-    const GeneratorState random;
-    const Tensors again = run_row(row, call.inputs, call.attributes);
-    bool same = again.size() == outputs.size() && !random.has_changed();
-    for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
-    row.repeats = same ? Repeats::yes : Repeats::no;
+    with_errors([&] {
+      const GeneratorState random;
+      const Tensors again = run_row(row, call.inputs, call.attributes);
+      bool same = again.size() == outputs.size() && !random.has_changed();
+      for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
+      row.repeats = same ? Repeats::yes : Repeats::no;
+    });
+  } catch (const Interrupted&) {
   } catch (const std::exception&) {
-    PyErr_Clear();
-    row.repeats = Repeats::no;
+    // An argument that was not understood, or no memory, says nothing about the kind.
+    if (++row.failed_tries == most_failed_tries) row.repeats = Repeats::no;
   }
 }
 
