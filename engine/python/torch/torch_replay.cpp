@@ -5,8 +5,10 @@
 #include <map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/python/torch/torch_devices.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -30,6 +32,7 @@ py::object torch_tensor(const Tensor& tensor) {
   PyObject* dtype = dtype_object(*library(), tensor.dtype());
   if (!dtype) fail<UnimplementedError>("PyTorch has no dtype ", dtype_name(tensor.dtype()));
   if (!tensor.storage()) fail<UnimplementedError>("an input has no value");
+  if (is_foreign(tensor.device())) return torch_tensor_there(tensor);
   std::int64_t low = 0, high = 0;
   for (int axis = 0; axis < tensor.rank(); ++axis)
     (tensor.strides()[axis] < 0 ? low : high) += tensor.strides()[axis] * (tensor.dim(axis) - 1);
@@ -177,27 +180,30 @@ class GradientMode {
   py::object set_, before_;
 };
 
-/// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
+/// PyTorch's generators are, after this, as they were: the program must not draw other numbers for an attempt
 /// here.
-class GeneratorState {
+class GeneratorStates {
  public:
-  GeneratorState() : before_(torch_attribute("get_rng_state")()) {}
-  ~GeneratorState() {
+  explicit GeneratorStates(std::span<const Tensor> tensors)
+      : before_(torch_attribute("get_rng_state")()), there_(random_state_there(tensors)) {}
+  ~GeneratorStates() {
     const py::error_scope raised;
     try {
       torch_attribute("set_rng_state")(before_);
+      if (!there_.is_none()) there_.attr("restore")();
     } catch (const std::exception&) {
       PyErr_Clear();
     }
   }
-  GeneratorState(const GeneratorState&) = delete;
+  GeneratorStates(const GeneratorStates&) = delete;
 
   bool has_changed() const {
-    return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>();
+    return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>() ||
+           (!there_.is_none() && there_.attr("has_changed")().cast<bool>());
   }
 
  private:
-  const py::object before_;
+  const py::object before_, there_;
 };
 
 /// Without values nothing can be compared: the kind stays unknown.
@@ -211,6 +217,8 @@ bool is_same(const Tensor& left, const Tensor& right) {
   if (!left) return true;
   if (left.dtype() != right.dtype() || left.shape() != right.shape() || !left.storage() || !right.storage())
     return false;
+  if (left.device() != right.device()) return false;
+  if (is_foreign(left.device())) return is_same_there(left, right);
   const Tensor a = left.make_contiguous(), b = right.make_contiguous();
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
@@ -223,14 +231,17 @@ bool drew_nothing(const ForeignOp& op, const Attributes& attributes) {
   return false;
 }
 
-const Row& repeatable_row(const ForeignOp& op, const Attributes& attributes) {
+const Row& repeatable_row(const ForeignOp& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   const Row* row = row_of(op);
   if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
   if (row->random && drew_nothing(op, attributes)) return *row;
   if (row->random)
     fail<RandomOpError>(op.row->name,
                         ": draws random numbers, so its value can only be seen where it was kept");
-  if (row->repeats == Repeats::no)
+  const bool elsewhere = std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
+    return input && is_foreign(input.device());
+  });
+  if (row->repeats[elsewhere] == Repeats::no)
     fail<UnimplementedError>(op.row->name,
                              ": is not reproducible, so its value can only be seen where it was kept");
   return *row;
@@ -251,7 +262,7 @@ Tensors with_errors(Work&& work) {
 
 Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op, context.attributes);
+  const Row& row = repeatable_row(op, context.inputs, context.attributes);
   return with_errors([&] { return run_row(row, context.inputs, context.attributes); });
 }
 
@@ -289,7 +300,7 @@ Tensors differentiate(const Row& row, const VjpContext& context) {
 Tensors differentiate_on_any_thread(const ForeignOp& op, const VjpContext& context) {
   const QuietScope quiet;
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op, context.attributes);
+  const Row& row = repeatable_row(op, context.inputs, context.attributes);
   return with_errors([&] { return differentiate(row, context); });
 }
 
@@ -312,7 +323,7 @@ Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes
   return outputs;
 }
 
-void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs) {
+void try_repetition(const Row& row, Repeats& repeats, const Call& call, std::span<const Tensor> outputs) {
   if (!has_values(call.inputs) || !has_values(outputs)) return;
   std::size_t bytes = 0;
   for (const Tensor& input : call.inputs) bytes += input ? input.bytes() : 0;
@@ -320,14 +331,14 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   if (bytes > most_tried_bytes) return;
   const py::error_scope raised_before;
   try {
-    const GeneratorState random;
+    const GeneratorStates random(call.inputs);
     const Tensors again = run_row(row, call.inputs, call.attributes);
     bool same = again.size() == outputs.size() && !random.has_changed();
     for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
-    row.repeats = same ? Repeats::yes : Repeats::no;
+    repeats = same ? Repeats::yes : Repeats::no;
   } catch (const std::exception&) {
     PyErr_Clear();
-    row.repeats = Repeats::no;
+    repeats = Repeats::no;
   }
 }
 

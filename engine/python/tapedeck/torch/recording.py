@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tapedeck import _engine
-from tapedeck.torch import backward, compiled, data_parallel, exports, nodes, scopes
+from tapedeck.torch import backward, compiled, data_parallel, devices, exports, nodes, scopes
 
 OLDEST = (2, 1)  # what is used of PyTorch is there from that release on
 
@@ -56,6 +56,7 @@ def attach():
                            f"{'.'.join(map(str, OLDEST))} is the oldest that can")
     _engine.torch.load(torch, os.path.dirname(os.path.abspath(torch.__file__)))
     exports.watch()
+    devices.watch()
     _watch_threads()
     backward.watch()
     nodes.watch_functions()
