@@ -161,14 +161,16 @@ void bind_torch(py::module_& module) {
   torch.attr("Dispatch") = py::handle(reinterpret_cast<PyObject*>(mode_type()));
   torch.def(
       "load",
-      [](const py::handle library, const std::string& folder) {
+      [](const py::handle library, const std::string& folder, bool is_new) {
         load_library(library.ptr());
+        if (is_new) exports_are_known();
         install_replay();
         install_devices();
         skip_lines_of(folder);
       },
-      py::arg("torch"), py::arg("folder"),
-      "Prepares for the module `torch`; lines of files in `folder` are not the user's.");
+      py::arg("torch"), py::arg("folder"), py::arg("is_new"),
+      "Prepares for the module `torch`; lines of files in `folder` are not the user's. is_new: no program has "
+      "used it yet.");
   torch.def(
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
       "Something beside PyTorch has the address of the tensor's memory from now on.");

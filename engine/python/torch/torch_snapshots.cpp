@@ -54,25 +54,29 @@ StoragePointer copied(const std::byte* memory, std::int64_t low, std::int64_t hi
   return copy;
 }
 
+struct Taken {
+  Snapshot snapshot;
+  bool is_lazy = false;
+};
+
 /// A clone on the device: lazy, of the whole storage, or a copy of the tensor's bytes.
-Snapshot taken_there(const Library& torch, PyObject* tensor, const Look& look, bool lazily) {
+Taken taken_there(const Library& torch, PyObject* tensor, const Look& look, bool lazily) {
   Snapshot snapshot{.memory = {}, .low = 0, .high = lazily ? storage_bytes(torch, tensor) : 0};
   if (snapshot.high >= look.high && lazily)
     snapshot.memory = cloned_there(tensor, look, 0, snapshot.high, true);
-  if (!snapshot.memory) {
-    snapshot.low = look.low;
-    snapshot.high = look.high;
-    snapshot.memory = cloned_there(tensor, look, look.low, look.high, false);
-  }
-  return snapshot;
+  if (snapshot.memory) return {std::move(snapshot), true};
+  snapshot.low = look.low;
+  snapshot.high = look.high;
+  snapshot.memory = cloned_there(tensor, look, look.low, look.high, false);
+  return {std::move(snapshot), false};
 }
 
-Snapshot taken_here(const Library& torch, PyObject* tensor, const Look& look, bool lazily) {
+Taken taken_here(const Library& torch, PyObject* tensor, const Look& look, bool lazily) {
   Snapshot snapshot{.memory = {}, .low = 0, .high = 0};
   if (lazily && torch.data_address && look.high - look.low > most_copied_at_once) {
     snapshot.high = storage_bytes(torch, tensor);
     if (snapshot.high >= look.high) snapshot.memory = cloned(torch, tensor, look, snapshot.high);
-    if (snapshot.memory) return snapshot;
+    if (snapshot.memory) return {std::move(snapshot), true};
   }
   const std::byte* memory = memory_of(torch, tensor, look);
   if (!memory && look.high > look.low) fail<FailedPreconditionError>("its memory cannot be read");
@@ -80,15 +84,19 @@ Snapshot taken_here(const Library& torch, PyObject* tensor, const Look& look, bo
   snapshot.high = look.high;
   snapshot.memory = copied(memory, look.low, look.high);
   tensors().copied += static_cast<std::uint64_t>(look.high - look.low);
-  return snapshot;
+  return {std::move(snapshot), false};
 }
 
 /// Sets the storage's snapshot to one that has the tensor's bytes.
 void take_snapshot(const Library& torch, PyObject* tensor, const Look& look) {
   const KnownStorage& before = tensors().storages[look.storage];
-  const bool lazily = torch.lazy_clone && before.own && !before.exported;
-  Snapshot snapshot = (look.is_elsewhere() ? taken_there : taken_here)(torch, tensor, look, lazily);
-  tensors().storages[look.storage].snapshot = std::move(snapshot);  // Python's code may have come between
+  // PyTorch refuses lazy clones of memory that others made (NumPy, DLPack, a mapped file).
+  const bool lazily =
+      torch.lazy_clone && !before.exported && (before.own || tensors().exports_are_known);
+  Taken taken = (look.is_elsewhere() ? taken_there : taken_here)(torch, tensor, look, lazily);
+  KnownStorage& known = tensors().storages[look.storage];  // Python's code may have come between
+  known.snapshot = std::move(taken.snapshot);
+  known.own = known.own || taken.is_lazy;
 }
 
 template <class T>

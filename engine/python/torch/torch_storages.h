@@ -44,7 +44,8 @@ struct KnownStorage {
   /// Where storages are no objects: PyTorch's own weak reference, an int. While it is held, no other storage
   /// gets the address.
   PyObject* weak = nullptr;
-  bool own = false;  ///< an op made it while it was recorded
+  /// Only PyTorch has its address: an op made it while it was recorded, or it could be cloned lazily.
+  bool own = false;
   bool exported = false;
   bool elsewhere = false;  ///< on another device than the CPU
   std::vector<View> views;
@@ -56,6 +57,7 @@ struct KnownStorage {
 
 struct KnownTensors {
   bool values = true;
+  bool exports_are_known = false;  ///< of all memory, since PyTorch was imported
   std::unordered_map<std::uintptr_t, KnownStorage> storages;
   std::unordered_map<PyObject*, std::uintptr_t> by_reference;
   std::size_t looked_for_at = 256;  ///< number of storages, where they are no objects

@@ -68,6 +68,10 @@ void keep_torch_values(bool on) {
   }
 }
 
+void exports_are_known() {
+  tensors().exports_are_known = true;
+}
+
 Tensor tensor_of(PyObject* tensor, std::string* problem, std::uint64_t* writer) {
   const Library& torch = *library();
   const Look look = look_at(tensor);
