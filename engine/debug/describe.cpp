@@ -8,6 +8,7 @@
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/tensor/device_memory.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -237,6 +238,9 @@ protocol::Status describe_status(const Recorder& recorder) {
     const DeviceMemory& memory = device_memory(device);
     status.gpus.push_back({to_string(device), memory.statistics().bytes_in_use, memory.capacity()});
   }
+  if (ForeignDevices* foreign = foreign_devices_or_null())
+    for (const ForeignUse& use : foreign->use())
+      status.gpus.push_back({to_string(use.device), use.used, use.total});
   return status;
 }
 

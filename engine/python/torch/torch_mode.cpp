@@ -8,13 +8,16 @@
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/python/torch/hidden_frames.h"
+#include "engine/python/torch/module_calls.h"
 #include "engine/python/torch/torch_backward.h"
+#include "engine/python/torch/torch_devices.h"
 #include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_ops.h"
 #include "engine/python/torch/torch_replay.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
 #include "engine/python/torch/torch_variables.h"
+#include "engine/python/torch/wrapped_function.h"
 #include "engine/record/values/missing_values.h"
 
 namespace tapedeck::python::torch {
@@ -54,7 +57,7 @@ class Results {
  private:
   void add(PyObject* value, bool own, bool written) {
     seen_.push_back(value);
-    const Made made{record_, own, !own && !written, row_.repeats == Repeats::no};
+    const Made made{record_, own, !own && !written, row_.repeats[call_.is_elsewhere] == Repeats::no};
     std::string problem;
     outputs.push_back(value ? made_tensor(value, made, &problem) : Tensor());
     if (!problem.empty()) note_missing_value(outputs.back().id(), problem);
@@ -88,7 +91,9 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   if (call.taped) note_forward(row, call, record);
   if (row.is_arrival && call.inputs.size() == 2) note_arrival(call.input_objects[0], call.inputs[1]);
   if (row.is_read && !call.inputs.empty() && call.inputs[0].storage()) observer.left(call.inputs[0]);
-  const bool tries = row.repeats == Repeats::unknown;
+  const bool elsewhere = call.is_elsewhere;
+  Repeats& repeats = row.repeats[elsewhere];
+  const bool tries = repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
   for (PyObject* tensor : call.written) before_write(tensor);
   PyObject* returned = PyObject_Call(row.callable, args, kwargs);
@@ -101,8 +106,8 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   auto result = py::reinterpret_steal<py::object>(returned);
   Results results(row, call, record);
   results.take(returned);
-  if (tries) try_repetition(row, call, results.outputs);
-  if (row.repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
+  if (tries) try_repetition(row, repeats, call, results.outputs);
+  if (repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
   observer.end(record, results.outputs, nullptr);
   for (PyObject* tensor : call.written) assign_written(observer, tensor);
   return result.release().ptr();
@@ -134,17 +139,14 @@ PyMethodDef mode_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* mode_type() {
-  static PyTypeObject* type = [] {
-    static PyTypeObject made = blank_type();
-    made.tp_name = "tapedeck._engine.torch.Dispatch";
-    made.tp_basicsize = sizeof(PyObject);
-    made.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
-    made.tp_doc = "What a TorchDispatchMode needs to make records: a base class of one.";
-    made.tp_methods = mode_methods;
-    made.tp_new = PyType_GenericNew;
-    checked(PyType_Ready(&made));
-    return &made;
-  }();
+  static PyTypeObject* const type =
+      ready_type("tapedeck._engine.torch.Dispatch", sizeof(PyObject),
+                 "What a TorchDispatchMode needs to make records: a base class of one.",
+                 [](PyTypeObject& made) {
+                   made.tp_flags |= Py_TPFLAGS_BASETYPE;
+                   made.tp_methods = mode_methods;
+                   made.tp_new = PyType_GenericNew;
+                 });
   return type;
 }
 
@@ -159,13 +161,16 @@ void bind_torch(py::module_& module) {
   torch.attr("Dispatch") = py::handle(reinterpret_cast<PyObject*>(mode_type()));
   torch.def(
       "load",
-      [](const py::handle library, const std::string& folder) {
+      [](const py::handle library, const std::string& folder, bool is_new) {
         load_library(library.ptr());
+        if (is_new) exports_are_known();
         install_replay();
+        install_devices();
         skip_lines_of(folder);
       },
-      py::arg("torch"), py::arg("folder"),
-      "Prepares for the module `torch`; lines of files in `folder` are not the user's.");
+      py::arg("torch"), py::arg("folder"), py::arg("is_new"),
+      "Prepares for the module `torch`; lines of files in `folder` are not the user's. is_new: no program has "
+      "used it yet.");
   torch.def(
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
       "Something beside PyTorch has the address of the tensor's memory from now on.");
@@ -192,8 +197,10 @@ void bind_torch(py::module_& module) {
   torch.def("newest_record", &newest_record,
             "The number of this thread's newest record of PyTorch; 0: none.");
   bind_hidden_frames(torch);
+  bind_module_calls(torch);
   bind_backward(torch);
   bind_graph(torch);
+  bind_devices(torch);
 }
 
 }  // namespace tapedeck::python::torch

@@ -5,6 +5,7 @@
 
 #include "engine/python/torch/torch_tensors.h"
 #include "engine/python/torch/torch_variables.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -74,7 +75,7 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
     note_negatives();
   row->is_arrival = name == "autograd.AccumulateGrad";
   row->random = has_tag(overload, "nondeterministic");
-  if (row->random || never_repeats(row->op->row->name)) row->repeats = Repeats::no;
+  if (row->random || never_repeats(row->op->row->name)) row->repeats.fill(Repeats::no);
   row->is_read = name.starts_with("aten._local_scalar_dense");
   for (const ForeignValue& result : row->op->results)
     row->is_view = row->is_view || (!result.alias.empty() && !result.written);
@@ -199,6 +200,7 @@ class CallReader {
     std::uint64_t writer = 0;
     call_.inputs.push_back(tensor_of(value, &call_.problems.back(), &writer));
     const std::size_t input = call_.inputs.size() - 1;
+    call_.is_elsewhere = call_.is_elsewhere || is_foreign(call_.inputs[input].device());
     if (writer) {
       memory_.push_back(static_cast<std::int64_t>(input));
       memory_.push_back(static_cast<std::int64_t>(writer));

@@ -1,6 +1,7 @@
 // PyTorch's OpOverloads as rows, and their calls as the recorder's events.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ struct Row {
   bool is_read = false;          ///< Python gets the tensor's number: item()
   bool is_view = false;          ///< a result is an unwritten alias of an argument
   bool is_arrival = false;       ///< autograd.AccumulateGrad
-  Repeats repeats = Repeats::unknown;
-  std::uint8_t failed_tries = 0;  ///< to find out
+  std::array<Repeats, 2> repeats{};  ///< on the CPU, on other devices
+  std::uint8_t failed_tries = 0;        ///< to find out
   Attributes defaults;
 };
 
@@ -40,6 +41,7 @@ struct Call {
   Attributes attributes;
   bool needs_gradient = false;  ///< one of its inputs requires a gradient
   bool taped = false;           ///< and gradients are on
+  bool is_elsewhere = false;    ///< one of its inputs is on another device than the CPU
 };
 /// `args` is a tuple, `kwargs` a dict or nullptr. Never raises.
 Call read_call(const Row& row, PyObject* args, PyObject* kwargs);

@@ -7,8 +7,10 @@
 
 #include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
+#include "engine/python/torch/torch_devices.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -33,6 +35,7 @@ py::object torch_tensor(const Tensor& tensor) {
   PyObject* dtype = dtype_object(*library(), tensor.dtype());
   if (!dtype) fail<UnimplementedError>("PyTorch has no dtype ", dtype_name(tensor.dtype()));
   if (!tensor.storage()) fail<UnimplementedError>("an input has no value");
+  if (is_foreign(tensor.device())) return torch_tensor_there(tensor);
   std::int64_t low = 0, high = 0;
   for (int axis = 0; axis < tensor.rank(); ++axis)
     (tensor.strides()[axis] < 0 ? low : high) += tensor.strides()[axis] * (tensor.dim(axis) - 1);
@@ -184,28 +187,34 @@ class GradientMode {
   py::object set_, before_;
 };
 
-/// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
-/// here. Only functions in C are called, in which no signal's handler runs.
-class GeneratorState {
+/// PyTorch's generators are, after this, as they were: the program must not draw other numbers for an attempt
+/// here. On the CPU only functions in C are called, in which no signal's handler runs.
+class GeneratorStates {
  public:
-  GeneratorState()
-      : generator_(torch_attribute("default_generator")), before_(generator_.attr("get_state")()) {}
-  ~GeneratorState() {
+  explicit GeneratorStates(std::span<const Tensor> tensors)
+      : generator_(torch_attribute("default_generator")),
+        before_(generator_.attr("get_state")()),
+        there_(random_state_there(tensors)) {}
+  ~GeneratorStates() {
     const py::error_scope raised;
-    const py::object set =
-        py::reinterpret_steal<py::object>(PyObject_GetAttrString(generator_.ptr(), "set_state"));
+    const auto set = py::reinterpret_steal<py::object>(PyObject_GetAttrString(generator_.ptr(), "set_state"));
     const auto done =
         py::reinterpret_steal<py::object>(set ? PyObject_CallOneArg(set.ptr(), before_.ptr()) : nullptr);
     if (!done) PyErr_Clear();
+    if (there_.is_none()) return;
+    const auto restored =
+        py::reinterpret_steal<py::object>(PyObject_CallMethod(there_.ptr(), "restore", nullptr));
+    if (!restored) PyErr_Clear();
   }
-  GeneratorState(const GeneratorState&) = delete;
+  GeneratorStates(const GeneratorStates&) = delete;
 
   bool has_changed() const {
-    return !torch_attribute("equal")(before_, generator_.attr("get_state")()).cast<bool>();
+    return !torch_attribute("equal")(before_, generator_.attr("get_state")()).cast<bool>() ||
+           (!there_.is_none() && there_.attr("has_changed")().cast<bool>());
   }
 
  private:
-  const py::object generator_, before_;
+  const py::object generator_, before_, there_;
 };
 
 /// Without values nothing can be compared: the kind stays unknown.
@@ -219,6 +228,8 @@ bool is_same(const Tensor& left, const Tensor& right) {
   if (!left) return true;
   if (left.dtype() != right.dtype() || left.shape() != right.shape() || !left.storage() || !right.storage())
     return false;
+  if (left.device() != right.device()) return false;
+  if (is_foreign(left.device())) return is_same_there(left, right);
   const Tensor a = left.make_contiguous(), b = right.make_contiguous();
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
@@ -231,14 +242,16 @@ bool drew_nothing(const ForeignOp& op, const Attributes& attributes) {
   return false;
 }
 
-const Row& repeatable_row(const ForeignOp& op, const Attributes& attributes) {
+const Row& repeatable_row(const ForeignOp& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   const Row* row = row_of(op);
   if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
   if (row->random && drew_nothing(op, attributes)) return *row;
   if (row->random)
     fail<RandomOpError>(op.row->name,
                         ": draws random numbers, so its value can only be seen where it was kept");
-  if (row->repeats == Repeats::no)
+  const bool elsewhere = std::any_of(inputs.begin(), inputs.end(),
+                                     [](const Tensor& input) { return input && is_foreign(input.device()); });
+  if (row->repeats[elsewhere] == Repeats::no)
     fail<UnimplementedError>(op.row->name,
                              ": is not reproducible, so its value can only be seen where it was kept");
   return *row;
@@ -274,7 +287,7 @@ auto with_errors(Work&& work) {
 
 Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op, context.attributes);
+  const Row& row = repeatable_row(op, context.inputs, context.attributes);
   return with_errors([&] { return run_row(row, context.inputs, context.attributes); });
 }
 
@@ -312,7 +325,7 @@ Tensors differentiate(const Row& row, const VjpContext& context) {
 Tensors differentiate_on_any_thread(const ForeignOp& op, const VjpContext& context) {
   const QuietScope quiet;
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op, context.attributes);
+  const Row& row = repeatable_row(op, context.inputs, context.attributes);
   return with_errors([&] { return differentiate(row, context); });
 }
 
@@ -335,7 +348,7 @@ Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes
   return outputs;
 }
 
-void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs) {
+void try_repetition(Row& row, Repeats& repeats, const Call& call, std::span<const Tensor> outputs) {
   if (!has_values(call.inputs) || !has_values(outputs)) return;
   std::size_t bytes = 0;
   for (const Tensor& input : call.inputs) bytes += input ? input.bytes() : 0;
@@ -344,16 +357,16 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   const py::error_scope raised_before;
   try {
     with_errors([&] {
-      const GeneratorState random;
+      const GeneratorStates random(call.inputs);
       const Tensors again = run_row(row, call.inputs, call.attributes);
       bool same = again.size() == outputs.size() && !random.has_changed();
       for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
-      row.repeats = same ? Repeats::yes : Repeats::no;
+      repeats = same ? Repeats::yes : Repeats::no;
     });
   } catch (const Interrupted&) {
   } catch (const std::exception&) {
     // An argument that was not understood, or no memory, says nothing about the kind.
-    if (++row.failed_tries == most_failed_tries) row.repeats = Repeats::no;
+    if (++row.failed_tries == most_failed_tries) repeats = Repeats::no;
   }
 }
 

@@ -20,9 +20,9 @@ def watch():
 
 
 def _note_storage(storage):
-    if storage.device.type == "cpu":
+    if storage.device.type != "meta":
         with _disable_current_modes():
-            _engine.torch.note_export(torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage))
+            _engine.torch.note_export(torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage))
 
 
 def _wrap(owner, name, note):
