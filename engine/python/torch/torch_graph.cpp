@@ -198,7 +198,7 @@ void note_forward(const Row& row, const Call& call, std::uint64_t record) {
   newest.number = number;
   newest.shared.reset();
   Forward& forward = newest.forward;
-  forward = {record, row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
+  forward = {record, row.op->row,   capture_call_site(), static_cast<std::uint32_t>(call.inputs.size()),
              {},     row.op->writes};
   for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
     if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
