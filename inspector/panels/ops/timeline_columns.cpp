@@ -20,7 +20,8 @@ constexpr int sides = 14;         ///< pixels around a cell's text
 constexpr int most_letters = 40;  ///< that a column takes by itself
 constexpr int least_op = 17;      ///< letters in which most ops' names can be read
 constexpr int least_shapes = 13;  ///< and a result
-constexpr int least_call = 12;    ///< and which function a call is of
+constexpr int least_call = 14;    ///< and the beginning of a call
+constexpr int short_call = 9;     ///< and which function it is of
 
 bool is_hidden_where_empty(int column) {
   return column == RecordsModel::Scope || column == RecordsModel::Call;
@@ -99,20 +100,34 @@ void TimelineColumns::share() {
   const int op_wanted = op_is_chosen ? chosen_[RecordsModel::Op] : wanted_[RecordsModel::Op];
   const int least = op_is_chosen ? op_wanted : std::min(op_wanted, least_op * letter + sides);
   const int shapes_wanted = wanted_[RecordsModel::Shapes];
-  if (const int wanted = wanted_[RecordsModel::Call]; wanted > 0) {
-    const int call =
-        std::clamp(room - op_wanted - shapes_wanted, std::min(wanted, least_call * letter + sides), wanted);
-    if (!chosen_.contains(RecordsModel::Call)) table_->setColumnWidth(RecordsModel::Call, call);
-    room -= table_->columnWidth(RecordsModel::Call);
-  }
+  const int shapes_least = std::min(shapes_wanted, least_shapes * letter + sides);
   results_ = std::max(results_, resultWidth());
+  room -= shareWithCall(room - least - std::max(shapes_least, std::min(results_, shapes_wanted)),
+                        room - op_wanted - shapes_wanted);
   // First all results, then the names, then what went in.
   const int for_shapes = std::max(room - op_wanted, std::min(results_, room - least));
-  const int shapes =
-      std::clamp(for_shapes, std::min(shapes_wanted, least_shapes * letter + sides), shapes_wanted);
+  const int shapes = std::clamp(for_shapes, shapes_least, shapes_wanted);
   if (!op_is_chosen)
     table_->setColumnWidth(RecordsModel::Op, std::clamp(room - shapes, least, std::max(least, op_wanted)));
   if (!chosen_.contains(RecordsModel::Shapes)) table_->setColumnWidth(RecordsModel::Shapes, shapes);
+}
+
+/// Calls are beside the ops' names where there is room for the name of a function at least, else behind the
+/// shapes. `most`: what names and results leave; `spare`: what nothing else wants. Returns what it takes.
+int TimelineColumns::shareWithCall(int most, int spare) {
+  const int wanted = wanted_[RecordsModel::Call];
+  if (wanted == 0) return 0;
+  const int letter = table_->fontMetrics().averageCharWidth();
+  const bool is_chosen = chosen_.contains(RecordsModel::Call);
+  const int width = is_chosen ? chosen_[RecordsModel::Call]
+                              : std::min({wanted, most, std::max(spare, least_call * letter + sides)});
+  const bool fits = width <= most && (is_chosen || width >= std::min(wanted, short_call * letter + sides));
+  QHeaderView* header = table_->horizontalHeader();
+  const int place = fits ? 2 : 4;
+  if (const int now = header->visualIndex(RecordsModel::Call); now != place) header->moveSection(now, place);
+  if (!fits) return 0;
+  table_->setColumnWidth(RecordsModel::Call, width);
+  return width;
 }
 
 /// Of the widest result among the visible rows, as it is shown where the inputs are cut off.
