@@ -145,6 +145,9 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   if (!record.cell.empty()) record.execution = recorder.cell_runs().execution_of(record.cell, number);
   record.file = location.file;
   record.line = location.line;
+  SourceCall call = call_of(head.call());
+  record.call = std::move(call.text);
+  record.call_is_line = call.whole_line;
   record.thread = head.thread;
   record.start_ns = view.start_ns;
   record.call_ns = view.call_ns;

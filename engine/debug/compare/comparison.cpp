@@ -112,7 +112,7 @@ void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
       std::uint64_t place = shared != no_layer ? hashed(1, shared) : hashed(right ? 2 : 3, layer);
       place = hashed(place, static_cast<std::uint64_t>(record.head.kind) * 2 + record.head.backward);
       const std::string kind =
-          record.head.op ? kind_of_op(*record.head.op, record.inputs.size()) : name_of(record.head.name);
+          record.head.op ? kind_of_op(*record.head.op, record.inputs.size()) : name_of(record.head.name());
       return hashed(place, std::hash<std::string>()(kind));
     };
   };

@@ -53,7 +53,21 @@ constexpr Verdict verdict_of(bool holds) {
   return holds ? Verdict::yes : Verdict::no;
 }
 
-enum class FilterPart : std::uint8_t { any, op, kind, scope, cell, file, name, is, dtype, reads, writes };
+/// A word without a part looks at those up to `name`.
+enum class FilterPart : std::uint8_t {
+  any,
+  op,
+  kind,
+  scope,
+  cell,
+  file,
+  name,
+  is,
+  dtype,
+  reads,
+  writes,
+  call
+};
 
 struct TextTerm {
   FilterPart part = FilterPart::any;

@@ -152,8 +152,7 @@ bool begin_node(const py::object& made, const py::tuple& cotangents, const std::
   event.wanted = {asked.get(), forward->inputs};
   const bool has_line = PyCode_Check(code.ptr()) && is_users(reinterpret_cast<PyCodeObject*>(code.ptr()));
   const LocationScope at_place(
-      has_line ? location_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction)
-               : forward->location);
+      has_line ? line_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction) : forward->site);
   Open& node = push(*observer, event);
   node.forward = std::move(forward);
   node.own = event.custom_gradient;
@@ -185,7 +184,7 @@ std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bo
     if (wanted && wanted.ptr() == Py_True) given[i] = variable_value(input, given[i]);
   }
   const std::string full_name = "autograd." + name;
-  Forward forward{0, nullptr, capture_location(), static_cast<std::uint32_t>(given.size()), {}, false};
+  Forward forward{0, nullptr, capture_call_site(), static_cast<std::uint32_t>(given.size()), {}, false};
   for (std::size_t i = 0; i < given.size() && i < UINT8_MAX; ++i)
     forward.floating.push_back(static_cast<std::uint8_t>(i));
   static const Attributes none;

@@ -174,7 +174,7 @@ Newest* waiting_for(Waiting& waiting, std::int64_t number, std::string_view type
 }
 
 Forward forward_made(const Row& row, const Call& call, std::uint64_t record) {
-  Forward forward{record, row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
+  Forward forward{record, row.op->row,   capture_call_site(), static_cast<std::uint32_t>(call.inputs.size()),
                   {},     row.op->writes};
   for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
     if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))

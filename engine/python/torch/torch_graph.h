@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "engine/python/torch/torch_ops.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python::torch {
 
@@ -17,7 +18,7 @@ namespace tapedeck::python::torch {
 struct Forward {
   std::uint64_t record = 0;
   const OpDef* op = nullptr;  ///< nullptr: forward() of a Function of the program
-  std::uint32_t location = 0;
+  CallSite site;
   std::uint32_t inputs = 0;
   SmallVector<std::uint8_t, 6> floating;  ///< places of inputs that have edges in the node
   bool writes = false;
