@@ -68,7 +68,7 @@ F.silu(x)
 F.mish(x)
 F.softplus(x)
 F.hardswish(6 * x - 3)
-F.threshold(x - 0.5, 0, 0)
+(x - 0.5).relu()
 x.view(2, 6)
 x.reshape(12)
 x[:, None].squeeze(1)
@@ -122,7 +122,7 @@ F.linear(x, y, b[0])
 F.conv2d(image, filters, bias, stride=2, padding=1)
 F.conv2d(image, filters, dilation=2)
 F.conv2d(image, filters[:, :2], bias, padding=(2, 1), groups=2)
-F.conv1d(image[0], filters[:, :, 0, :], bias, padding=1)
+F.conv1d(image[:, :, 0], filters[:, :, 0], bias, padding=1)
 F.conv_transpose2d(image, filters.transpose(0, 1), bias, stride=2, padding=1, output_padding=1)
 F.max_pool2d(image, 2)
 F.max_pool2d(image, 3, stride=2, padding=1)
@@ -181,7 +181,6 @@ class Vjps(RecordedPrograms):
             import torch.nn.functional as F
             calls = {CALLS!r}
             """ """
-            wrong = []
             for number, call in enumerate(calls):
                 torch.manual_seed(number)
                 x, y = (torch.rand(3, 4).double() + 0.1).requires_grad_(), (torch.rand(3, 4).double() + 0.1).requires_grad_()
@@ -191,17 +190,13 @@ class Vjps(RecordedPrograms):
                     one.requires_grad_()
                 if "mul_" in call:
                     x = x.clone()
-                before = len(records())
-                result = eval(call)
-                after = len(records())
+                result = eval(compile("\n" * number + call, "calls", "eval"))
                 result.backward(torch.randn_like(result))
-                with _disable_current_modes():
-                    made = {one["number"] for one in records(kind="op") if before < one["number"] <= after}
-                    shown = [client.ask("get_vjp", record=one["number"]) for one in records(kind="vjp") if one["number"] > after]
-                assert shown, call
-                wrong += [(call, one["vjp"]["op"], one["problem"]) for one in shown if not formula(one)]
-            assert not wrong, "\\n".join(map(str, wrong))
-            addmm = next(one for one in vjps() if "beta" in one["forward"]["vjp_formula"])
+            shown = list(vjps())
+            assert len(shown) > len(calls)
+            wrong = [(one["vjp"]["op"], one["forward"]["attributes"], one["problem"]) for one in shown if not formula(one)]
+            assert not wrong, "\n".join(map(str, wrong))
+            addmm = next(one for one in shown if "beta" in one["forward"]["vjp_formula"])
             assert formula(addmm) == "dx = beta·dC, dA = alpha·dC·Bᵀ, dB = alpha·Aᵀ·dC; with x self, A mat1, B mat2", formula(addmm)
             assert saved(addmm)["beta"] == "2" and saved(addmm)["alpha"] == "3", saved(addmm)
         """)
@@ -295,7 +290,7 @@ class Vjps(RecordedPrograms):
         """)
 
     def test_most_vjps_of_the_programs_have_a_formula(self):
-        """At most 25 VJPs of each op of a program, each compared with PyTorch's numbers."""
+        """At most 3 VJPs of each op of a program, each compared with PyTorch's numbers."""
         total, reasons = collections.Counter(), collections.Counter()
         for path in PROGRAMS:
             with tempfile.NamedTemporaryFile("r") as answer:
@@ -304,8 +299,9 @@ class Vjps(RecordedPrograms):
                     with contextlib.redirect_stdout(io.StringIO()):
                         runpy.run_path({str(path)!r}, run_name="__main__")
                     found = []
-                    for parts in vjps(25):
-                        kind = "custom" if parts["forward"]["kind"] == "custom" else "formula" if formula(parts) else "saved" if saved(parts) else "neither"
+                    for parts in vjps(3):
+                        own = parts["forward"]["kind"] == "custom"
+                        kind = "custom" if own else "formula" if formula(parts) else "saved" if saved(parts) else "neither"
                         found.append([kind, parts["vjp"]["op"], parts["problem"]])
                     with open({answer.name!r}, "w") as answer:
                         json.dump(found, answer)
@@ -314,7 +310,6 @@ class Vjps(RecordedPrograms):
                     total[kind] += 1
                     if kind in ("saved", "neither"):
                         reasons[f"{path.stem}: {op}: {kind}: {problem}"] += 1
-        print(total)
         explained = total["formula"] / (total["formula"] + total["saved"] + total["neither"])
         self.assertGreater(explained, 0.9, (total, reasons))
 

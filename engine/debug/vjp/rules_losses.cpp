@@ -56,7 +56,7 @@ ForeignResult smooth_l1_loss(const ForeignArguments& call) {
 ForeignResult binary_cross_entropy_with_logits(const ForeignArguments& call) {
   if (!call.is_none("pos_weight")) throw NoFormula{"the formula has no pos_weight"};
   const Tensor self = call.operand("self"), target = call.operand("target");
-  Tensor losses = call_row1("sigmoid_cross_entropy_with_logits", {self, target});
+  Tensor losses = call_row1("sigmoid_cross_entropy_with_logits", {target, self});
   const bool weighted = !call.is_none("weight");
   if (weighted) losses = losses * call.operand("weight");
   const std::string factor = weighted ? "weight·" : "";

@@ -142,6 +142,11 @@ ForeignResult adaptive_avg_pool(const ForeignArguments& call) {
           "dx = Σ dz / n over the windows that hold x, n: the number of elements in one window; with x self"};
 }
 
+/// Statistics are float32 at least, whatever the images are.
+Tensor wide(const Tensor& tensor) {
+  return item_size(tensor.dtype()) < 4 ? ops::cast(tensor, DType::float32) : tensor;
+}
+
 struct Normalised {
   Tensor value;
   std::string formula;
@@ -162,13 +167,14 @@ Normalised normalised(const Tensor& input, const Integers& axes, double epsilon,
 /// By weight and bias of that shape, where there are any.
 ForeignResult scaled(const ForeignArguments& call, Normalised from, const Shape& shape) {
   if (!call.is_none("weight")) {
-    from.value = from.value * ops::reshape(call.tensor("weight"), shape);
+    from.value = from.value * ops::reshape(wide(call.tensor("weight")), shape);
     from.formula += ", d(weight) = Σ dz·n";
   }
   if (!call.is_none("bias")) {
-    from.value = from.value + ops::reshape(call.tensor("bias"), shape);
+    from.value = from.value + ops::reshape(wide(call.tensor("bias")), shape);
     from.formula += ", d(bias) = Σ dz";
   }
+  if (from.value.dtype() != call.dtype()) from.value = ops::cast(from.value, call.dtype());
   return {{from.value}, from.formula + "; with x input"};
 }
 
@@ -177,7 +183,7 @@ std::string scaled_cotangent(const ForeignArguments& call) {
 }
 
 ForeignResult batch_norm(const ForeignArguments& call) {
-  const Tensor& input = call.tensor("input");
+  const Tensor input = wide(call.tensor("input"));
   if (input.rank() < 2) throw NoFormula{"its input has no channels"};
   Shape channels;
   Integers axes;
@@ -189,8 +195,8 @@ ForeignResult batch_norm(const ForeignArguments& call) {
   const std::string around = scaled_cotangent(call);
   if (call.flag_or("training", call.flag_or("train", true)))
     return scaled(call, normalised(input, axes, epsilon, around, "all axes but the channels"), channels);
-  const Tensor mean = ops::reshape(call.tensor("running_mean"), channels),
-               variance = ops::reshape(call.tensor("running_var"), channels);
+  const Tensor mean = ops::reshape(wide(call.tensor("running_mean")), channels),
+               variance = ops::reshape(wide(call.tensor("running_var")), channels);
   return scaled(call,
                 {(input - mean) * ops::rsqrt(variance + epsilon),
                  "dx = " + around + "·r, n = (x − running_mean)·r, r = 1/√(running_var + eps)"},
@@ -198,7 +204,7 @@ ForeignResult batch_norm(const ForeignArguments& call) {
 }
 
 ForeignResult layer_norm(const ForeignArguments& call) {
-  const Tensor& input = call.tensor("input");
+  const Tensor input = wide(call.tensor("input"));
   Integers axes;
   Shape shape;
   for (const std::int64_t extent : call.integers("normalized_shape")) {
@@ -213,7 +219,7 @@ ForeignResult layer_norm(const ForeignArguments& call) {
 }
 
 ForeignResult group_norm(const ForeignArguments& call) {
-  const Tensor& input = call.tensor("input");
+  const Tensor input = wide(call.tensor("input"));
   const std::int64_t batch = input.shape()[0], channels = input.shape()[1], groups = call.integer("group");
   if (groups < 1 || batch < 1) throw NoFormula{"its input is empty"};
   const Tensor grouped = ops::reshape(input, Shape{batch, groups, input.count() / (batch * groups)});
