@@ -158,7 +158,9 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.duration_ns = view.duration_ns;
   if (head.op) {
     record.vjp_formula = head.op->vjp_formula;
-    const std::size_t count = std::min(head.attributes.size(), head.op->attributes.size());
+    // A VJP's are none of the op (foreign_saved.h).
+    const bool own = head.kind != EventKind::vjp;
+    const std::size_t count = own ? std::min(head.attributes.size(), head.op->attributes.size()) : 0;
     for (std::size_t i = 0; i < count; ++i)
       record.attributes.push_back({head.op->attributes[i].name, to_string(head.attributes[i])});
   }

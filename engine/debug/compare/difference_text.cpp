@@ -103,7 +103,7 @@ std::vector<std::string> DifferenceText::attributes(const Comparison::Row& row) 
   std::vector<std::string> texts;
   if (row.left == 0 || row.right == 0 || !comparison_.left().recorder->trace().read(row.left, left) ||
       !comparison_.right().recorder->trace().read(row.right, right) || !left.head.op ||
-      left.head.op != right.head.op)
+      left.head.op != right.head.op || left.head.kind == EventKind::vjp)
     return texts;
   const std::size_t count =
       std::min({left.head.attributes.size(), right.head.attributes.size(), left.head.op->attributes.size()});

@@ -7,7 +7,7 @@ import torch
 import torch.library
 
 from tapedeck import _engine
-from tapedeck.torch import nodes
+from tapedeck.torch import nodes, saved
 
 _MARK = "tapedeck"  # in a node's metadata: it has the hooks
 _NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
@@ -108,10 +108,11 @@ def _hook_nodes(outputs):
 
 def _hook(node, made, wanted):
     own = _own_backward(node)
+    kept = saved.described(node)  # before it is freed; the hooks may not hold the node
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(made, cotangents, wanted, *own))
+        began.append(_engine.torch.begin_node(made, cotangents, wanted, kept, *own))
 
     def after(gradients, _):
         if began and began.pop():
