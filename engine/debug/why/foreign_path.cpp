@@ -61,7 +61,7 @@ std::string pass_text(const Past& past, const RecordView& playback) {
 }
 
 ForeignPath::ForeignPath(Past& past, const RecordView& playback, std::set<std::uint64_t> values)
-    : past_(past), playback_(playback), values_(std::move(values)), memory_(past, playback.number) {
+    : past_(past), playback_(playback), values_(std::move(values)), memory_(past) {
   collect_vjps();
   collect_ancestors();
   walk();
@@ -105,14 +105,15 @@ void ForeignPath::collect_ancestors() {
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
       continue;
     }
-    const RecordView* writer = past_.record(memory_.writer_of(id));
-    if (!writer) {
+    // A variable's values are leaves: what it was assigned before belongs to another pass.
+    const std::vector<ElementSource> sources =
+        past_.assignment(id) ? std::vector<ElementSource>() : memory_.sources(id);
+    if (sources.empty()) {
       leaves_.insert(id);
       continue;
     }
     std::vector<std::uint64_t>& made_of = rewritten_[id];
-    made_of.assign(writer->outputs.begin(), writer->outputs.end());
-    if (const std::uint64_t older = memory_.older_value(id)) made_of.push_back(older);
+    for (const ElementSource& source : sources) made_of.push_back(source.tensor);
     waiting.insert(waiting.end(), made_of.begin(), made_of.end());
   }
 }
@@ -176,6 +177,8 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
                                                  "block, or in the forward() of "
                                                  "an autograd.Function that the gradient did not come to");
   }
+  if (op->reads_shapes_alone && !op->writes)
+    return "it reads the shape of what it is given, and none of its values";
   if (is_called(*op->row, "detach"))
     return "detach() or .data cuts the graph: what comes after it is a constant";
   const bool differentiable =

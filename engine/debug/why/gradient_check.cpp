@@ -324,10 +324,10 @@ class PathVerdict {
   protocol::Because answer_;
 };
 
-/// VJPs of writes through views (PyTorch's CopySlices) that are not on the path: what such a write reaches is
-/// linked by memory, not by a tensor.
+/// VJPs of writes through views (PyTorch's CopySlices) that may be on the path, where it is not known for sure
+/// what such a write reaches.
 std::size_t view_writes_beside(Past& past, const RecordView& playback, const GradientPath& path) {
-  if (!is_foreign_playback(past, playback)) return 0;
+  if (!path.guessed || !is_foreign_playback(past, playback)) return 0;
   std::size_t count = 0;
   for (const std::uint32_t number : records_inside(past, playback)) {
     const RecordView* record = past.record(number);
