@@ -193,8 +193,11 @@ void note_forward(const Row& row, const Call& call, std::uint64_t record) {
   const bool follows = newest.forward.record != 0;
   // An op that makes no node, as one that detaches what the op before saves of its results: the newest node
   // is that one's.
-  if (follows && number <= newest.number) return;
-  newest.floor = follows ? newest.number : number - 1;  // behind ops that were not recorded
+  // Of a write that saves what it writes over, the clone comes between the node and the op.
+  const bool saved = follows && number == newest.number && row.op->writes && !newest.forward.writes &&
+                     newest.forward.op && newest.forward.op->name == "aten.clone";
+  if (follows && number <= newest.number && !saved) return;
+  if (!saved) newest.floor = follows ? newest.number : number - 1;  // behind ops that were not recorded
   newest.number = number;
   newest.shared.reset();
   Forward& forward = newest.forward;

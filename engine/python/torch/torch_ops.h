@@ -18,6 +18,7 @@ struct Row {
   PyObject* overload = nullptr;  ///< the OpOverload, which lives as long as PyTorch
   PyObject* callable = nullptr;  ///< what the OpOverload calls
   bool random = false;           ///< tagged as drawing from a generator
+  bool only_reads_in_evaluation = false;  ///< batch normalisation, whose schema always says that it writes
   bool is_read = false;          ///< Python gets the tensor's number: item()
   bool is_view = false;          ///< a result is an unwritten alias of an argument
   bool is_arrival = false;       ///< autograd.AccumulateGrad
