@@ -239,6 +239,20 @@ class HealthRules(RecordedPrograms):
             quiet("variable re-created each step")
         """)
 
+    def test_a_parameter_that_many_views_are_made_of_changes_with_updates_alone(self):
+        self.check("""
+            w = torch.randn(4, 4, requires_grad=True)
+            def loss():
+                state = x
+                for _ in range(100):
+                    state = (state @ w.t()).tanh()
+                return F.mse_loss(state, x)
+            train([w], loss, steps=5)
+            quiet("no learning")
+            values = {record["inputs"][0]["id"] for record in records(op="aten.t", kind="op") if record["inputs"][0]["name"] == "w"}
+            assert len(values) == 5, values
+        """)
+
     def test_updates_that_go_up_the_gradient(self):
         self.check("""
             w = torch.zeros(4, 1, requires_grad=True)

@@ -188,7 +188,9 @@ std::optional<LastingFinding> lasting_finding(const HealthCases& cases, const He
 HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, std::uint64_t step,
                               const char* rule, HealthSeverity severity);
 /// Whether the op is one of PyTorch's: what helps is called otherwise there.
-inline bool is_in_torch(const FactPlace& place) { return place.op.starts_with("aten."); }
+inline bool is_in_torch(const FactPlace& place) {
+  return place.op.starts_with("aten.");
+}
 inline bool is_in_torch(const HealthCases& cases) {
   return !cases.program.steps.empty() && cases.program.steps.front().in_torch;
 }

@@ -158,11 +158,12 @@ Findings resting_variables(const HealthCases& cases) {
     each.sentence = subject->text + " is never updated: it still has its initial value" +
                     read_text(cases, one.steps) + ", although its gradient's norm is about " +
                     short_number(gradient) + line_text(*subject) + ".";
-    report(found, std::move(each),
-           std::string("Is it in the list that the optimiser gets, and is its assignment there? A variable that "
-                       "should not change costs less with ") +
-               (is_in_torch(cases) ? "requires_grad_(False)" : "trainable=False") +
-               ", which asks for no gradient.");
+    report(
+        found, std::move(each),
+        std::string("Is it in the list that the optimiser gets, and is its assignment there? A variable that "
+                    "should not change costs less with ") +
+            (is_in_torch(cases) ? "requires_grad_(False)" : "trainable=False") +
+            ", which asks for no gradient.");
   }
   return found;
 }
@@ -189,12 +190,13 @@ Findings wrong_modes(const HealthCases& cases) {
         (disturbed == 0 ? ". In the steps of training that were read no such op runs: the two may be "
                           "swapped."
                         : ".");
-    report(found, std::move(each),
-           std::string(in_torch ? "Call model.eval() before it is evaluated, and model.train() before the next "
-                                  "step."
-                                : "Call the model with training=False to evaluate it, and with training=True "
-                                  "in a step.") +
-               " Where noise is meant (Monte Carlo dropout), nothing is wrong.");
+    report(
+        found, std::move(each),
+        std::string(in_torch ? "Call model.eval() before it is evaluated, and model.train() before the next "
+                               "step."
+                             : "Call the model with training=False to evaluate it, and with training=True "
+                               "in a step.") +
+            " Where noise is meant (Monte Carlo dropout), nothing is wrong.");
   };
   for (const StepFacts& step : cases.program.steps)
     for (const ModeFact& fact : step.modes)
@@ -214,10 +216,11 @@ Findings wrong_modes(const HealthCases& cases) {
         (fact.layer.empty() ? std::string("Batch normalisation") : fact.layer) + place_text(fact.place) +
         " uses moving statistics on the tape, and they still have their initial values, a variance of 1" +
         read_text(cases, one.steps) + ": it normalises nothing, though its scale and offset learn.";
-    report(found, std::move(each),
-           fact.in_torch
-               ? "Call model.train() before a step; the running statistics follow the batches then."
-               : "Call the model with training=True in a step; the moving statistics follow the batches then.");
+    report(
+        found, std::move(each),
+        fact.in_torch
+            ? "Call model.train() before a step; the running statistics follow the batches then."
+            : "Call the model with training=True in a step; the moving statistics follow the batches then.");
   }
   return found;
 }

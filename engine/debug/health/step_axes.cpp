@@ -26,8 +26,8 @@ bool all_one(const std::vector<double>& sums) {
 
 /// Along which the softmax goes, from 0; nothing: the record does not say.
 std::optional<std::int64_t> axis_of(Past& past, const StepOp& softmax, std::int64_t rank) {
-  const Attribute* given = torch_name(softmax).empty() ? argument_of(past, softmax, "axis")
-                                                    : argument_of(past, softmax, "dim");
+  const Attribute* given =
+      torch_name(softmax).empty() ? argument_of(past, softmax, "axis") : argument_of(past, softmax, "dim");
   const auto* axis = given ? std::get_if<std::int64_t>(given) : nullptr;
   if (!axis) return std::nullopt;
   return *axis < 0 ? *axis + rank : *axis;
@@ -49,8 +49,9 @@ bool sees_later_places_alone(const std::vector<double>& values, std::int64_t ext
 
 /// What PyTorch's fused attention adds to its scores; 0: the op is another one, or has no mask.
 std::uint64_t mask_of_attention(const StepOp& op) {
-  return torch_name(op) == "_scaled_dot_product_flash_attention_for_cpu" && op.inputs.size() > 3 ? op.inputs[3]
-                                                                                                  : 0;
+  return torch_name(op) == "_scaled_dot_product_flash_attention_for_cpu" && op.inputs.size() > 3
+             ? op.inputs[3]
+             : 0;
 }
 
 }  // namespace
@@ -73,13 +74,12 @@ void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& f
     std::vector<double> values = weights.to_vector();
     if (mask)  // it is added to the scores
       for (double& value : values) value = std::exp(value);
-    if (sees_later_places_alone(values, shape.back()))
-      facts.masks.push_back({graph.place(op), shape});
+    if (sees_later_places_alone(values, shape.back())) facts.masks.push_back({graph.place(op), shape});
   }
 }
 
-void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
-               bool numbers, bool recompute, StepFacts& facts) {
+void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels, bool numbers,
+               bool recompute, StepFacts& facts) {
   const bool logarithms = torch_name(softmax) == "_log_softmax";
   if (!(computes(softmax, "softmax") || logarithms) || softmax.outputs.empty()) return;
   const std::vector<std::int64_t> shape = graph.shape(softmax.outputs[0]);
@@ -88,7 +88,8 @@ void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const 
   if (axis_of(past, softmax, 2) != 0) return;
   if (!numbers && labels.shape() != Shape(std::span<const std::int64_t>(shape))) return;
   const std::vector<double> given = numbers ? std::vector<double>() : labels.to_vector();
-  if (!numbers && (!all_one(sums_along(given, shape[0], shape[1], 1)) || all_one(sums_along(given, shape[0], shape[1], 0))))
+  if (!numbers && (!all_one(sums_along(given, shape[0], shape[1], 1)) ||
+                   all_one(sums_along(given, shape[0], shape[1], 0))))
     return;
   const Tensor shares = step_value(past, softmax.outputs[0], recompute, facts);
   if (!shares) return;

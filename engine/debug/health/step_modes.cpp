@@ -70,7 +70,8 @@ void read_initial_running_statistics(Past& past, const StepGraph& graph, bool re
 /// Whether the op disturbs what it is given: dropout, or a batch's own statistics.
 bool disturbs_in_torch(Past& past, const StepGraph& graph, const StepOp& op) {
   if (torch_name(op).empty()) return false;
-  return is_torch_batch_norm(op) ? takes_batch_statistics(past, op) : torch_dropout(past, graph, op) != nullptr;
+  return is_torch_batch_norm(op) ? takes_batch_statistics(past, op)
+                                 : torch_dropout(past, graph, op) != nullptr;
 }
 
 }  // namespace
@@ -86,8 +87,8 @@ void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, Step
     // generator's pictures for its critic.
     const bool between = !step.training || op.number < graph.first_on_tape();
     if (!between || graph.reaches_a_tape(op)) continue;
-    facts.modes.push_back({graph.place(op), ModeTrouble::disturbed_evaluation, scope_text(op.scope),
-                           !torch_name(op).empty()});
+    facts.modes.push_back(
+        {graph.place(op), ModeTrouble::disturbed_evaluation, scope_text(op.scope), !torch_name(op).empty()});
     if (torch_name(op) == "mul") facts.modes.back().place.op = "dropout";
   }
   if (!step.training) return;

@@ -299,7 +299,8 @@ void read_sources(Past& past, const StepGraph& graph, const StepToRead& step, St
     fact.place = graph.place(*playback);
     fact.place.op = "playback";
     // Inputs of a PyTorch program may require gradients: of what no step changes nothing is lost.
-    if (before.empty() || (facts.in_torch && recorder.data_flow().values_of(fact.variable).size() < 2)) continue;
+    if (before.empty() || (facts.in_torch && recorder.data_flow().values_of(fact.variable).size() < 2))
+      continue;
     const auto same = [&](const SourceFact& other) {
       return other.name == fact.name && other.shape == fact.shape;
     };
@@ -327,8 +328,7 @@ StepFacts read_step(Past& past, const StepToRead& step) {
   if (step.first > step.last) return facts;
   const StepGraph graph(past, step);
   facts.cut = graph.cut();
-  facts.in_torch =
-      std::ranges::any_of(graph.ops(), [](const StepOp& op) { return !torch_name(op).empty(); });
+  facts.in_torch = std::ranges::any_of(graph.ops(), [](const StepOp& op) { return !torch_name(op).empty(); });
   if (step.training) {
     read_squashed(graph, facts);
     read_broadcasts(graph, facts);

@@ -115,8 +115,8 @@ void read_arrivals(Past& past, const StepGraph& graph, const StepToRead& step, S
 void read_updates(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
 /// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp). `numbers`: the
 /// labels are numbers of classes.
-void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
-               bool numbers, bool recompute, StepFacts& facts);
+void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels, bool numbers,
+               bool recompute, StepFacts& facts);
 /// Whether a layer's input, whose value that is, was normalised over the wrong axis (step_scales.cpp).
 void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, std::uint64_t tensor,
                  const Tensor& input, bool recompute, StepFacts& facts);

@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 7> statistic_ops = {
 /// That op, or one of PyTorch's that computes the same.
 bool has_name(const RecordView& record, std::string_view name) {
   const ForeignOp* foreign = record.head.op ? foreign_of(*record.head.op) : nullptr;
-  return record.head.op && (record.head.op->name == name ||
-                            (foreign && !foreign->writes && foreign->counterpart &&
-                             foreign->counterpart->name == name));
+  return record.head.op &&
+         (record.head.op->name == name ||
+          (foreign && !foreign->writes && foreign->counterpart && foreign->counterpart->name == name));
 }
 
 template <std::size_t n>

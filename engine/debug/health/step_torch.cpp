@@ -83,7 +83,8 @@ std::optional<TorchLabels> torch_labels(Past& past, const StepGraph& graph, cons
       if (found.squash) break;
     }
     const std::vector<std::int64_t> shape = graph.shape(found.labels);
-    if (!found.squash || shape.size() != 2 || shape != graph.shape(found.squash->outputs[0])) return std::nullopt;
+    if (!found.squash || shape.size() != 2 || shape != graph.shape(found.squash->outputs[0]))
+      return std::nullopt;
     found.classes = shape.back();
   } else {
     return std::nullopt;

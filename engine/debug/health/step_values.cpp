@@ -78,8 +78,8 @@ const StepOp* squash_behind_log(const StepGraph& graph, std::uint64_t operand) {
 std::optional<LabelledOp> labelled(Past& past, const StepGraph& graph, const StepOp& op) {
   if (op.inputs.size() < 2 || op.outputs.empty()) return std::nullopt;
   if (const auto torch = torch_labels(past, graph, op))
-    return LabelledOp{&op,           torch->labels, torch->classes, torch->numbers,
-                      torch->yes_or_no, torch->squash, torch->ignored};
+    return LabelledOp{&op,           torch->labels, torch->classes, torch->numbers, torch->yes_or_no,
+                      torch->squash, torch->ignored};
   LabelledOp found;
   found.op = &op;
   found.labels = op.inputs[0];
@@ -196,8 +196,8 @@ void read_echo(Past& past, const StepGraph& graph, const StepOp& loss, const std
 }
 
 /// What a layer's weights are multiplied with, where no weight made it.
-void read_input(Past& past, const StepGraph& graph, const StepOp& layer, std::uint64_t input, bool has_columns,
-                bool recompute, StepFacts& facts) {
+void read_input(Past& past, const StepGraph& graph, const StepOp& layer, std::uint64_t input,
+                bool has_columns, bool recompute, StepFacts& facts) {
   if (graph.depends(input) || !graph.is_floating_point(input)) return;
   double count = 1;
   for (const std::int64_t extent : graph.shape(input)) count *= static_cast<double>(extent);

@@ -3,10 +3,10 @@
 #include <deque>
 
 #include "engine/debug/why/elements.h"
-#include "engine/debug/why/written_memory.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vanished.h"
 #include "engine/debug/why/why.h"
+#include "engine/debug/why/written_memory.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -129,14 +129,15 @@ class Birth {
     if (const auto source = memory_.source(spot.tensor, spot.place)) {
       next = {source->tensor, source->place, spot.kind};
       writer = past_.maker(source->tensor);
-      if (const ForeignOp* op = writer ? foreign_op_of(*writer) : nullptr; !op || !op->writes) writer = nullptr;
+      if (const ForeignOp* op = writer ? foreign_op_of(*writer) : nullptr; !op || !op->writes)
+        writer = nullptr;
     } else {
       writer = guess_by_memory(spot, next);
     }
     if (!next.tensor) return false;
     if (writer) {
-      protocol::Reason reason = past_.reason(
-          *writer, "same memory", "It was written into the memory here, through another tensor.");
+      protocol::Reason reason = past_.reason(*writer, "same memory",
+                                             "It was written into the memory here, through another tensor.");
       show(reason, spot);
       keep(std::move(reason));
     }

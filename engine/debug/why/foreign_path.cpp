@@ -112,9 +112,7 @@ void ForeignPath::collect_ancestors() {
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
       continue;
     }
-    // A variable's values are leaves: what it was assigned before belongs to another pass.
-    const std::vector<ElementSource> sources =
-        past_.assignment(id) ? std::vector<ElementSource>() : memory_.sources(id);
+    const std::vector<ElementSource> sources = memory_.sources(id);
     if (sources.empty()) {
       leaves_.insert(id);
       continue;

@@ -56,8 +56,7 @@ void Past::find_held_results() {
     check_cancelled(cancel_);
     trace.glance(first, std::min(newest, first + at_once - 1), [&](const RecordGlance& glance) {
       const bool is_vjp = glance.head.kind == EventKind::vjp;
-      if (!is_vjp &&
-          (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)))
+      if (!is_vjp && (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)))
         return;
       for (const std::uint64_t output : glance.outputs)
         if (output && trace.tensors().get(output).producer() == 0)

@@ -34,7 +34,8 @@ class Past {
   Tensors inputs(const RecordView& record);
   /// What made the tensor; nullptr: no op.
   const RecordView* maker(std::uint64_t tensor);
-  /// Of a gradient that no op made, because it was written through a view: the VJP that gave it, of PyTorch's.
+  /// Of a gradient that no op made, because it was written through a view: the VJP that gave it, of
+  /// PyTorch's.
   const RecordView* giver(std::uint64_t tensor);
   /// Which output of its maker it is.
   static std::size_t output_of(const RecordView& maker, std::uint64_t tensor);

@@ -19,7 +19,7 @@ struct ViewPlaces {
 };
 
 std::optional<ViewPlaces> places_in(const SharedPlace& shared, std::uint64_t reader, std::uint64_t view,
-                                const Shape& whole) {
+                                    const Shape& whole) {
   const auto written = std::ranges::find(shared.parts, view, &MemoryPart::tensor);
   if (written == shared.parts.end()) return std::nullopt;
   if (shared.place.shape == whole) return ViewPlaces{{reader, shared.place}, *written};

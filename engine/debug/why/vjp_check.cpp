@@ -394,7 +394,6 @@ class Dependents {
   bool contains(std::uint64_t tensor) {
     if (tensor == 0) return false;
     if (tensors_.contains(tensor)) return true;
-    if (past_.assignment(tensor)) return false;
     for (const ElementSource& source : memory_.sources(tensor))
       if (source.tensor < tensor && contains(source.tensor)) {
         tensors_.insert(tensor);

@@ -26,13 +26,7 @@ const WrittenMemory::Known& WrittenMemory::known(std::uint64_t tensor) {
 
 WrittenMemory::Known WrittenMemory::look(std::uint64_t tensor) {
   Known all;
-  if (tensor == 0 || !has_foreign_ops() || past_.maker(tensor)) return all;
-  // A variable's value is the same tensor under another id.
-  if (const auto assignment = past_.assignment(tensor);
-      assignment && assignment->value && assignment->value != tensor) {
-    all.tensors = {assignment->value};
-    return all;
-  }
+  if (tensor == 0 || !has_foreign_ops() || past_.maker(tensor) || past_.assignment(tensor)) return all;
   const auto place = shared_place_of(tensor);
   if (place && !past_.recorder().file()) {
     const auto [low, high] = byte_range(place->place);
@@ -70,22 +64,15 @@ std::vector<ElementSource> WrittenMemory::sources(std::uint64_t tensor) {
 
 std::optional<ElementPlace> WrittenMemory::source(std::uint64_t tensor, std::int64_t place) {
   const Known& all = known(tensor);
-  if (!all.exact)  // a variable's value has the same elements
-    return all.tensors.size() == 1 && past_.assignment(tensor)
-               ? std::optional(ElementPlace{all.tensors[0], place})
-               : std::nullopt;
   const auto at = static_cast<std::size_t>(place);
-  if (at >= all.which.size() || all.which[at] < 0) return std::nullopt;
+  if (!all.exact || at >= all.which.size() || all.which[at] < 0) return std::nullopt;
   return ElementPlace{all.tensors[static_cast<std::size_t>(all.which[at])], all.places[at]};
 }
 
 Tensor WrittenMemory::with_other_sources(std::uint64_t tensor, const Tensor& value,
                                          const std::function<Tensor(std::uint64_t)>& other) {
   const Known& all = known(tensor);
-  if (!all.exact) {
-    Tensor same = all.tensors.size() == 1 && past_.assignment(tensor) ? other(all.tensors[0]) : Tensor();
-    return same && same.shape() == value.shape() ? same : value;
-  }
+  if (!all.exact) return value;
   std::vector<std::vector<double>> others;
   DType dtype = value.dtype();
   bool any = false;

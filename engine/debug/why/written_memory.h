@@ -26,8 +26,8 @@ class WrittenMemory {
  public:
   explicit WrittenMemory(Past& past) : past_(past) {}
 
-  /// The older tensors that a tensor has its elements of, where no op made it; empty: an op did, or none are
-  /// known. Throws Cancelled.
+  /// The older tensors that a tensor has its elements of, where no op made it; empty: an op did, it is a
+  /// variable's value, or none are known. Throws Cancelled.
   std::vector<ElementSource> sources(std::uint64_t tensor);
   /// The same of one element; nullopt: it is not known. In a trace file it never is.
   std::optional<ElementPlace> source(std::uint64_t tensor, std::int64_t place);

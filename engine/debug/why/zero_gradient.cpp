@@ -148,8 +148,7 @@ class Zeros {
   bool is_filled(std::uint64_t tensor, std::int64_t elements) {
     const RecordView* maker = past_.maker(tensor);
     const ForeignOp* op = maker && maker->head.backward ? foreign_op_of(*maker) : nullptr;
-    if (!op || past_.around(*maker, EventKind::vjp) ||
-        !(op->reads_shapes_alone || maker->inputs.empty()))
+    if (!op || past_.around(*maker, EventKind::vjp) || !(op->reads_shapes_alone || maker->inputs.empty()))
       return false;
     const Tensor value = past_.value(tensor);
     const auto zeros = static_cast<std::uint64_t>(elements);
@@ -278,7 +277,8 @@ class Zeros {
   std::string what_swallowed(const Found& found, const RecordView* forward) {
     if (found.vjp->head.kind == EventKind::op)
       return "these elements are no part of the view that the gradient came from";
-    if (found.vjp->head.custom_gradient) return "the gradient function that the program gave it returned zeros";
+    if (found.vjp->head.custom_gradient)
+      return "the gradient function that the program gave it returned zeros";
     const protocol::TensorInfo gradient = past_.info(found.tensor);
     if (found.too_small > found.swallowed)
       return "the number is too small for " + gradient.dtype + " and became zero (underflow)";
@@ -330,12 +330,11 @@ class Zeros {
     if (input && found.too_small <= found.swallowed && std::isnan(element(input, found.example)))
       what += "; the input is NaN there";
     const bool by_playback = found.vjp->head.kind == EventKind::op;
-    protocol::Reason reason =
-        past_.reason(forward ? *forward : *found.vjp, "swallowed",
-                     counted(found.swallowed + found.too_small, "element") + " of " +
-                         std::to_string(found.count) + " became zero in " +
-                         (by_playback ? found.vjp->name() : "the VJP of " + found.vjp->name()) + ": " + what +
-                         ".");
+    protocol::Reason reason = past_.reason(
+        forward ? *forward : *found.vjp, "swallowed",
+        counted(found.swallowed + found.too_small, "element") + " of " + std::to_string(found.count) +
+            " became zero in " + (by_playback ? found.vjp->name() : "the VJP of " + found.vjp->name()) +
+            ": " + what + ".");
     reason.amount = found.share();
     reason.amount_text = share_text(found.share());
     reason.tensor = protocol::if_there(gradient);
@@ -371,8 +370,8 @@ class Zeros {
         const RecordView* forward =
             found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
         sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward ? *forward : *found.vjp) +
-                    ", at " + *reason.amount_text + " of the elements: " + reasons_text_ + ".";
+                    past_.name(forward ? *forward : *found.vjp) + ", at " + *reason.amount_text +
+                    " of the elements: " + reasons_text_ + ".";
       }
       answer_.reasons.push_back(std::move(reason));
     }

@@ -192,7 +192,8 @@ void bind_torch(py::module_& module) {
   torch.def(
       "name_buffer",
       [](const py::handle tensor, const std::string& name) { name_buffer(tensor.ptr(), name); },
-      py::arg("tensor"), py::arg("name"), "What records call a buffer of a module, which is a variable, too.");
+      py::arg("tensor"), py::arg("name"),
+      "What records call a buffer of a module, which is a variable, too.");
   torch.def(
       "note_read", [](const py::handle tensor) { note_read(tensor.ptr()); }, py::arg("tensor"),
       "Python is about to read the tensor's numbers.");

@@ -1,5 +1,5 @@
-// Leaves of autograd that require a gradient (parameters, most often) and buffers of modules as the recorder's
-// variables: with a name, and an assignment wherever an op has written into them.
+// Leaves of autograd that require a gradient (parameters, most often) and buffers of modules as the
+// recorder's variables: with a name, and an assignment wherever an op has written into them.
 #pragma once
 
 #include <string>
