@@ -5,6 +5,7 @@
 
 #include "engine/debug/vjp/vjp_call.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/view_write.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/wide_run.h"
 #include "engine/ops/core/foreign.h"
@@ -16,6 +17,8 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint32_t records_at_once = 4096;
+const char* const other_values =
+    "run again in float64 its op gives other values, as those that draw random numbers may";
 
 double tolerance_of(DType dtype) {
   if (dtype == DType::float64) return 1e-4;
@@ -102,8 +105,9 @@ class Check {
           "it draws random numbers: its gradient is that of their distribution, which differences of one "
           "draw "
           "do not show");
-    if (forward.head.op && vjp_.head.op && is_foreign(*forward.head.op) && forward.head.op != vjp_.head.op)
-      return leave_out("it is a write through a view, whose gradient is that of the whole tensor");
+    std::optional<ViewWrite> view;
+    if (is_write_into_view(vjp_, forward) && !(view = ViewWrite::find(past_, vjp_, forward)))
+      return leave_out("it is a write through a view, and where that lies in the whole is not known here");
     variables_ = variables_of_slots(past_, forward, vjp_);
     if (!has_real_numbers(forward)) return;
     for (const Tensor& input : past_.inputs(forward)) point_.push_back(to_float64(input));
@@ -115,7 +119,12 @@ class Check {
       }
     for (const std::uint64_t id : vjp_.inputs) cotangents_.push_back(id ? past_.value(id) : Tensor());
     std::optional<InnerFunction> inner;
-    if (forward.head.op) {
+    if (view) {
+      if (!is_close(view->written(with_whole(*view)), past_.value(forward.outputs[0])))
+        return leave_out(other_values);
+      point_[0] = view->whole();
+      function_ = std::cref(*view);
+    } else if (forward.head.op) {
       function_ = [&forward](std::span<const Tensor> inputs) {
         return replay_op(*forward.head.op, inputs, to_float64(forward.head.attributes));
       };
@@ -125,9 +134,15 @@ class Check {
       if (!inner->depends()) return leave_out("no recorded op made its result of its arguments");
       function_ = std::cref(*inner);
     }
-    if (!gives_the_same_again(forward)) return;
+    if (!view && !gives_the_same_again(forward)) return;
     Differences differences(past_, function_, point_, cotangents_, aim_);
     for (const std::vector<std::size_t>& group : groups()) compare_group(differences, group);
+  }
+
+  Tensors with_whole(const ViewWrite& view) const {
+    Tensors inputs = point_;
+    inputs[0] = view.whole();
+    return inputs;
   }
 
   /// Differences here are of real numbers; a complex tensor's elements as numbers are their sizes.
@@ -152,7 +167,7 @@ class Check {
         continue;  // there is nothing to compare with
       }
       if (again[k].shape() == value.shape() && is_close(again[k], value)) continue;
-      leave_out("run again in float64 its op gives other values, as those that draw random numbers may");
+      leave_out(other_values);
       return false;
     }
     return true;
@@ -368,8 +383,55 @@ VjpCheck check_vjp(Past& past, const RecordView& vjp, const Slots& slots, const 
   return Check(past, vjp, slots, aim).run();
 }
 
+namespace {
+
+/// Which tensors of the forward pass depend on those asked about: results of ops that did, and what has
+/// elements of such tensors because it was written through a view.
+class Dependents {
+ public:
+  Dependents(Past& past, std::set<std::uint64_t>& tensors) : past_(past), memory_(past), tensors_(tensors) {}
+
+  bool contains(std::uint64_t tensor) {
+    if (tensor == 0) return false;
+    if (tensors_.contains(tensor)) return true;
+    for (const ElementSource& source : memory_.sources(tensor))
+      if (source.tensor < tensor && contains(source.tensor)) {
+        tensors_.insert(tensor);
+        return true;
+      }
+    return false;
+  }
+
+  /// Of what a write went into: whether the whole depends that it is a view of.
+  bool whole_of_view(std::uint64_t tensor) {
+    for (int back = 0; back < most_views_of_views; ++back) {
+      if (contains(tensor)) return true;
+      const RecordView* maker = past_.maker(tensor);
+      const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr;
+      if (!op || maker->inputs.empty() ||
+          std::none_of(op->results.begin(), op->results.end(), [](const ForeignValue& result) {
+            return result.is_tensor && !result.alias.empty() && !result.written;
+          }))
+        return false;
+      tensor = maker->inputs[0];
+    }
+    return false;
+  }
+
+  bool has_guessed() const { return memory_.has_guessed(); }
+
+ private:
+  static constexpr int most_views_of_views = 100;
+  Past& past_;
+  WrittenMemory memory_;
+  std::set<std::uint64_t>& tensors_;
+};
+
+}  // namespace
+
 GradientPath path_from(Past& past, const RecordView& playback, std::set<std::uint64_t> tensors) {
   GradientPath path;
+  Dependents dependents(past, tensors);
   std::vector<std::uint32_t> numbers = vjps_of(past, playback);
   // From the last to the first: in the order of the forward pass.
   for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
@@ -384,10 +446,13 @@ GradientPath path_from(Past& past, const RecordView& playback, std::set<std::uin
     // unless it gave rows, which leave no gradient of the whole.
     const bool gave_rows = forward->head.op && std::all_of(vjp->outputs.begin(), vjp->outputs.end(),
                                                            [](std::uint64_t id) { return id == 0; });
+    const bool into_view = is_write_into_view(*vjp, *forward);
     OnPath on{vjp, {}};
-    for (std::size_t i = 0; i < std::min(forward->inputs.size(), vjp->outputs.size()); ++i)
-      on.slots.push_back(tensors.contains(forward->inputs[i]) &&
-                         (vjp->outputs[i] != 0 || gave_rows || !forward->head.op));
+    for (std::size_t i = 0; i < std::min(forward->inputs.size(), vjp->outputs.size()); ++i) {
+      const bool depends = i == 0 && into_view ? dependents.whole_of_view(forward->inputs[i])
+                                               : dependents.contains(forward->inputs[i]);
+      on.slots.push_back(depends && (vjp->outputs[i] != 0 || gave_rows || !forward->head.op));
+    }
     for (const std::uint64_t variable : variables_of_slots(past, *forward, *vjp))
       on.slots.push_back(variable ? tensors.contains(variable) : vjp->outputs[on.slots.size()] != 0);
     if (std::none_of(on.slots.begin(), on.slots.end(), [](bool slot) { return slot; })) continue;
@@ -395,6 +460,7 @@ GradientPath path_from(Past& past, const RecordView& playback, std::set<std::uin
     path.vjps.push_back(std::move(on));
   }
   std::reverse(path.vjps.begin(), path.vjps.end());
+  path.guessed = dependents.has_guessed();
   path.tensors = std::move(tensors);
   return path;
 }

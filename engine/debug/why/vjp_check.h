@@ -54,6 +54,7 @@ struct GradientPath {
   std::vector<OnPath> vjps;   ///< in the order of the playback
   std::size_t forgotten = 0;  ///< VJPs whose forward op is no longer known: the path may go through them
   std::set<std::uint64_t> tensors;  ///< of the forward pass, that depend on those asked about
+  bool guessed = false;             ///< which tensors share memory that was written is not known for sure
 };
 
 /// The VJPs of the playback that the gradient with respect to one of these tensors came through: the op of

@@ -75,6 +75,12 @@ void hold_as_leaves(Observer& observer, std::span<const Tensor> outputs) {
     if (output && output.storage()) observer.leaf(output, {});
 }
 
+/// Of batch normalisation, which leaves its running statistics alone otherwise.
+bool is_training(const Row& row, const Call& call) {
+  const auto place = row.op->row->find_place("training");
+  return !place || *place >= call.attributes.size() || call.attributes[*place] != Attribute(false);
+}
+
 PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* kwargs) {
   Call call = read_call(row, args, kwargs);
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
@@ -109,7 +115,9 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   if (tries) try_repetition(row, repeats, call, results.outputs);
   if (repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
   observer.end(record, results.outputs, nullptr);
-  for (PyObject* tensor : call.written) assign_written(observer, tensor);
+  const bool has_written = !row.only_reads_in_evaluation || is_training(row, call);
+  for (PyObject* tensor : call.written)
+    has_written ? assign_written(observer, tensor) : keep_unwritten(observer, tensor);
   return result.release().ptr();
 }
 
@@ -131,6 +139,15 @@ PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     if (!observer) return PyObject_Call(row->callable, args, kwargs);
     return run_recorded(*observer, *row, args, kwargs);
   });
+}
+
+/// As an op does that gives Python a number.
+void note_read(PyObject* tensor) {
+  Observer* observer = library() ? current_observer() : nullptr;
+  if (!observer || !is_tensor(*library(), tensor)) return;
+  std::string problem;
+  const Tensor value = tensor_of(tensor, &problem);
+  if (problem.empty() && value.storage()) observer->left(value);
 }
 
 PyMethodDef mode_methods[] = {
@@ -177,6 +194,14 @@ void bind_torch(py::module_& module) {
   torch.def(
       "name_leaf", [](const py::handle tensor, const std::string& name) { name_leaf(tensor.ptr(), name); },
       py::arg("tensor"), py::arg("name"), "What records call the tensor, where it is a leaf of autograd.");
+  torch.def(
+      "name_buffer",
+      [](const py::handle tensor, const std::string& name) { name_buffer(tensor.ptr(), name); },
+      py::arg("tensor"), py::arg("name"),
+      "What records call a buffer of a module, which is a variable, too.");
+  torch.def(
+      "note_read", [](const py::handle tensor) { note_read(tensor.ptr()); }, py::arg("tensor"),
+      "Python is about to read the tensor's numbers.");
   torch.def(
       "has_name", [](const py::handle tensor) { return has_name(tensor.ptr()); }, py::arg("tensor"),
       "Whether name_leaf() gave it one.");

@@ -76,6 +76,7 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   row->is_arrival = name == "autograd.AccumulateGrad";
   row->random = has_tag(overload, "nondeterministic");
   if (row->random || never_repeats(row->op->row->name)) row->repeats.fill(Repeats::no);
+  row->only_reads_in_evaluation = name.ends_with("batch_norm");
   row->is_read = name.starts_with("aten._local_scalar_dense");
   for (const ForeignValue& result : row->op->results)
     row->is_view = row->is_view || (!result.alias.empty() && !result.written);
@@ -205,7 +206,10 @@ class CallReader {
       memory_.push_back(static_cast<std::int64_t>(input));
       memory_.push_back(static_cast<std::int64_t>(writer));
     }
-    if (argument.written) call_.written.push_back(value);
+    if (argument.written) {
+      call_.written.push_back(value);
+      if (call_.problems.back().empty()) call_.inputs[input] = buffer_value(value, call_.inputs[input]);
+    }
     const DType dtype = call_.inputs[input].dtype();
     const bool known = call_.problems.back().empty();
     if (known && !is_floating(dtype) && !is_complex(dtype)) return;

@@ -40,8 +40,14 @@ Tensor add_view(const Library& torch, PyObject* tensor, const Look& look, std::s
   std::erase_if(known.views, [&](const View& view) { return view.object == tensor && is_place(view, look); });
   if (!made_here && !look.unresolved.any()) note_parts(known, made, look);
   if (known.views.size() >= most_views) {
-    known.parts.end_generation(parts_of({known.views.front()}));
-    known.views.erase(known.views.begin());
+    // The value of a variable stays: it would count as assigned anew.
+    const auto other = std::ranges::find_if(known.views, [&](const View& view) {
+      return std::ranges::find(known.variables, view.tensor.id(), &KnownVariable::value) ==
+             known.variables.end();
+    });
+    const auto oldest = other == known.views.end() ? known.views.begin() : other;
+    known.parts.end_generation(parts_of({*oldest}));
+    known.views.erase(oldest);
   }
   known.views.push_back({tensor, look.offset, look.version, look.unresolved, look.dtype, look.shape,
                          look.strides, made, maker, false});

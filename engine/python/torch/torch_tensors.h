@@ -51,7 +51,8 @@ struct KnownVariable {
   Shape shape;
   Strides strides;
   std::string name;
-  bool given = false;  ///< the name, by name_leaf()
+  bool given = false;   ///< the name, by name_leaf()
+  bool buffer = false;  ///< of a module: no leaf of autograd
 };
 /// Those in the tensor's memory; nullptr where it is not known. `made`: it shall be. Valid until the next
 /// call of anything here.

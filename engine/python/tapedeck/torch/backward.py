@@ -1,6 +1,7 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
 import contextlib
 import functools
+import inspect
 import sys
 
 import torch
@@ -132,7 +133,7 @@ def _own_backward(node):
     if function is None:
         return ()
     backward = function.backward if function.backward is not torch.autograd.Function.backward else function.vjp
-    code = getattr(backward, "__code__", None)
+    code = getattr(inspect.unwrap(backward), "__code__", None)  # once_differentiable wraps it
     lines = code.co_lines() if code is not None else ()  # those of decorators come first
     return function.__name__, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
 

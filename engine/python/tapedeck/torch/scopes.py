@@ -106,7 +106,7 @@ def _leave(module):
 
 
 def _name_leaves(module):
-    """Its parameters have their names from here on. One that comes to it later is called what the program calls it."""
+    """Its parameters and buffers have their names from here on. One that comes to it later is called what the program calls it."""
     if module in _named:
         return
     _named.add(module)
@@ -117,6 +117,9 @@ def _name_leaves(module):
         if not _engine.torch.has_name(parameter):
             _engine.torch.name_leaf(parameter, before + name)
             _names.add(before + name)
+    for name, buffer in module.named_buffers():
+        if buffer.layout is torch.strided and not _engine.torch.has_name(buffer):
+            _engine.torch.name_buffer(buffer, before + name)
 
 
 _NOT_THE_USERS = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep
