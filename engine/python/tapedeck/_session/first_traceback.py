@@ -6,6 +6,7 @@ finds a module half imported.
 import asyncio
 import functools
 import importlib
+import importlib.machinery
 import os
 import sys
 
@@ -16,7 +17,7 @@ _TORCH = ("_tensor.py", "autograd/__init__.py", "autograd/function.py", "autogra
 
 class FirstTraceback:
     def __init__(self, shell):
-        self._pieces = [functools.partial(importlib.import_module, name) for name in _MODULES]
+        self._pieces = [functools.partial(_import, name) for name in _MODULES]
         self._pieces += [_color, _format]
         shell.events.register("post_run_cell", self._prepare)
         self._knows_torch = False
@@ -43,6 +44,13 @@ class FirstTraceback:
             asyncio.get_running_loop().call_later(0, self._next)
         except Exception:  # it is for speed alone: another version of these packages, or none
             self._pieces.clear()
+
+
+def _import(name):
+    # Never a file of that name beside the notebook (sys.path's ""), where a package is not installed.
+    if importlib.machinery.PathFinder.find_spec(name.partition(".")[0], [folder for folder in sys.path if folder]) is None:
+        raise ImportError(f"{name} is not installed")
+    importlib.import_module(name)
 
 
 def _color():
