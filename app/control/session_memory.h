@@ -18,8 +18,8 @@ class SessionMemory : public QObject {
   void setProcess(qint64 id);
   /// As the system counts what the process has in memory; 0: not known.
   quint64 resident() const { return resident_; }
-  /// Of the storages that are alive, as far as records know them, which is the sum that Memory shows. Nothing:
-  /// no op of PyTorch was seen, or it is not known yet.
+  /// Of the storages that are alive, as far as records know them, which is the sum that Memory shows.
+  /// Nothing: no op of PyTorch was seen, or it is not known yet.
   std::optional<quint64> tensors() const { return tensors_; }
 
  signals:

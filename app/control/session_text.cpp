@@ -128,24 +128,26 @@ QString interruptText(const Kernel& kernel, const inspector::Session& session, c
 MemoryWords memoryWords(const protocol::Status& status, const SessionMemory& memory) {
   // As the Memory panel formats them, so that both show the same number.
   const auto size = [](auto bytes) { return inspector::memoryText(static_cast<double>(bytes)); };
-  const QString own =
-      QString("%1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
+  const QString own = QString("%1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
   const auto tensors = memory.tensors();
   QStringList tip;
   MemoryWords words;
   words.shown = "memory " + (tensors ? size(*tensors) + " in tensors" : own);
   if (const auto resident = memory.resident(); resident > 0) {
     words.shown += QString(", process %1").arg(size(resident));
-    tip << QString("Process: %1 of memory, as the system counts it: Python, libraries, and all that follows "
-                   "here.")
+    tip << QString(
+               "Process: %1 of memory, as the system counts it: Python, libraries, and all that follows "
+               "here.")
                .arg(size(resident));
   }
   if (tensors)
-    tip << QString("Tensors: %1 in storages on the CPU that are alive and that recorded ops read or made, as "
-                   "Memory lists them. Views share a storage.")
+    tip << QString(
+               "Tensors: %1 in storages on the CPU that are alive and that recorded ops read or made, as "
+               "Memory lists them. Views share a storage.")
                .arg(size(*tensors));
-  tip << QString("Tapedeck's allocator: %1 (free, kept for the next tensors). Copies of values that the "
-                 "recorder holds are among them.")
+  tip << QString(
+             "Tapedeck's allocator: %1 (free, kept for the next tensors). Copies of values that the "
+             "recorder holds are among them.")
              .arg(own);
   words.tip = tip.join(QLatin1Char('\n'));
   return words;

@@ -36,8 +36,7 @@ class TorchWindow : protected SampleWindow {
     // The path alone may have "torch" in it, while the interpreter is being asked.
     (void)waitFor([&] { return !text("environmentVerdict").startsWith("Asking"); }, patience);
     if (!text("environmentVerdict").contains(", torch ")) return "no torch: " + text("environmentVerdict");
-    if (const QString module = text("need:tapedeck"); !module.startsWith("✓"))
-      return "no module: " + module;
+    if (const QString module = text("need:tapedeck"); !module.startsWith("✓")) return "no module: " + module;
     QTest::mouseClick(dialog()->findChild<QPushButton*>("useEnvironment"), Qt::LeftButton);
     return waitFor([&] { return !dialog(); }, patience) && showActive(window_.get())
                ? QString()

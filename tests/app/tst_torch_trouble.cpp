@@ -142,9 +142,9 @@ class TestTorchTrouble : public QObject, private TorchWindow {
     // Before anything else happens: the op runs on.
     QVERIFY2(state().contains("interrupting cell") && state().contains("waits for aten.mm to end, 0 s"),
              qPrintable(state()));
-    QTRY_VERIFY2_WITH_TIMEOUT(window_->messages()->text().contains(
-                                  "was interrupted, and ends when aten.mm does, which runs now"),
-                              qPrintable(window_->messages()->text()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        window_->messages()->text().contains("was interrupted, and ends when aten.mm does, which runs now"),
+        qPrintable(window_->messages()->text()), patience);
     shots(window_.get(), "torch-interrupting");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::failed, patience);
     QVERIFY2(outputText(*window_, 1).contains("KeyboardInterrupt"), qPrintable(outputText(*window_, 1)));

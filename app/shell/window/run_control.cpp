@@ -158,8 +158,7 @@ void RunControl::offerRestart(const QString& cellId, const QString& why) {
   if (name.isEmpty()) name = "the cell";
   name[0] = name[0].toUpper();
   parts_.messages->show(
-      MessageBar::Kind::warning,
-      name + why + " A restart ends it, and what the session computed is lost.",
+      MessageBar::Kind::warning, name + why + " A restart ends it, and what the session computed is lost.",
       {{"Restart session", [this] { parts_.kernel->restart(); }}, {"Wait", [this] { interrupts_.wait(); }}},
       about_interrupt);
 }

@@ -1,5 +1,5 @@
-// What the benchmarks of steps in a window share: a wait that leaves the session its core, what a painted step
-// is, and the JSON line of a case.
+// What the benchmarks of steps in a window share: a wait that leaves the session its core, what a painted
+// step is, and the JSON line of a case.
 #pragma once
 
 #include <QElapsedTimer>
