@@ -3,7 +3,8 @@
 //
 //   matmul  "my scope"        words: in the op's name, its kind, scope, cell, file, or a tensor's name
 //   op:matmul  op:*pool*      in that part alone; with a * the whole of it. Parts: op, kind, scope, cell,
-//                             file, name, dtype, reads, writes
+//                             file, name, dtype, reads, writes; call: what the program wrote there, on one
+//                             line
 //   op=add                    the whole of it, exactly
 //   is:failed                 forward, backward, pending, running, done, failed (or how one begins)
 //   forward backward vjp playback failed

@@ -86,7 +86,8 @@ class TestWrittenCalls : public QObject, SampleWindow {
              qPrintable(softmax.data(Qt::ToolTipRole).toString()));
     QCOMPARE(softmax.data(Qt::AccessibleTextRole).toString(),
              QString("Call: tf.nn.softmax(scores / d ** 0.5, axis=-1)"));
-    QTest::mouseClick(table().viewport(), Qt::LeftButton, {}, table().visualRect(softmax).center());
+    QTest::mouseClick(table().viewport(), Qt::LeftButton, {},
+                      table().visualRect(rows().index(softmax.row(), RecordsModel::Number)).center());
     QTRY_COMPARE(session().cursor(), rows().recordAt(softmax.row()));
     shots(window_.get(), "ops-calls");
     QTest::keyClick(&table(), Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
