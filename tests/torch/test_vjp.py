@@ -290,8 +290,8 @@ class Vjps(RecordedPrograms):
         """)
 
     def test_most_vjps_of_the_programs_have_a_formula(self):
-        """One VJP of each op of a program, compared with PyTorch's numbers. Without lstm.py, whose long chains of writes through views take
-        minutes to be computed again."""
+        """One VJP of each op of a program, compared with PyTorch's numbers. Without lstm.py: its answers were not there after half a
+        minute, on a busy machine; why is not known."""
         total, reasons = collections.Counter(), collections.Counter()
         for path in (path for path in PROGRAMS if path.stem != "lstm"):
             with tempfile.NamedTemporaryFile("r") as answer:
