@@ -151,7 +151,7 @@ class HealthRules(RecordedPrograms):
                            ("0, keepdim=True", 'quiet("normalised over the wrong axis")')):
             with self.subTest(how):
                 self.check(f"""
-                    raw = x * torch.tensor([1.0, 100.0, 1.0, 1000.0])
+                    raw = torch.tensor((x * torch.tensor([1.0, 100.0, 1.0, 1000.0])).tolist())
                     inputs = (raw - raw.mean({how})) / raw.std({how})
                     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
                     train(model.parameters(), lambda: F.mse_loss(model(inputs), y))
@@ -297,7 +297,7 @@ class HealthRules(RecordedPrograms):
             norms = names("aten.native_batch_norm")
             assert norms == [["1.weight", "1.bias", "1.running_mean (buffer)", "1.running_var (buffer)"]] * 3, norms
             means = [record["inputs"][3]["preview"] for record in records(op="aten.native_batch_norm", kind="op")]
-            assert means[0] == "[0. 0. 0. 0. 0. 0. 0. 0.]" and len(set(means)) == 3, means
+            assert means[0].startswith("[0. 0.") and len(set(means)) == 3, means
             assert ["1.num_batches_tracked (buffer)"] in names("aten.add_.Tensor")
             sources = {one["name"] for record in records(kind="playback") for one in record["inputs"] if one}
             assert not any("buffer" in name for name in sources)

@@ -89,7 +89,7 @@ void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, Step
     if (!between || graph.reaches_a_tape(op)) continue;
     facts.modes.push_back(
         {graph.place(op), ModeTrouble::disturbed_evaluation, scope_text(op.scope), !torch_name(op).empty()});
-    if (torch_name(op) == "mul") facts.modes.back().place.op = "dropout";
+    if (torch_name(op).starts_with("mul")) facts.modes.back().place.op = "dropout";
   }
   if (!step.training) return;
   read_initial_statistics(past, graph, step.recompute, facts);

@@ -109,7 +109,7 @@ bool takes_batch_statistics(Past& past, const StepOp& op) {
 const StepOp* torch_dropout(Past& past, const StepGraph& graph, const StepOp& op) {
   const std::string name = torch_name(op);
   if (name == "native_dropout") return is_argument(past, op, "train", false) ? nullptr : &op;
-  if (name != "mul" || op.inputs.size() != 2) return nullptr;
+  if ((name != "mul" && name != "mul_") || op.inputs.size() != 2) return nullptr;
   const StepOp* noise = graph.maker(op.inputs[1]);
   for (std::size_t hop = 0; noise && hop < most_hops_to_noise; ++hop) {
     if (torch_name(*noise) == "bernoulli_") return &op;

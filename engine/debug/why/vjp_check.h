@@ -42,6 +42,10 @@ struct VjpCheck {
 /// as zeros.
 using Slots = std::vector<bool>;
 
+/// For each gradient behind those of the arguments, the variable that it belongs to: the only one of that
+/// shape and dtype that the function read; 0: it cannot be determined.
+TensorIds variables_of_slots(Past& past, const RecordView& forward, const RecordView& vjp);
+
 /// Throws Cancelled. Where values are gone, or the op takes no float64, `unchecked` says so.
 VjpCheck check_vjp(Past& past, const RecordView& vjp, const Slots& slots, const CompareAim& aim);
 

@@ -107,9 +107,8 @@ std::optional<std::vector<std::int64_t>> places_of_part(const MemoryPlace& whole
   const auto size = static_cast<std::int64_t>(item_size(whole.dtype));
   std::vector<std::int64_t> elements(static_cast<std::size_t>((high - low) / size), -1);
   std::int64_t element = 0;
-  for_each_element(whole, [&](std::int64_t at) {
-    elements[static_cast<std::size_t>((at - low) / size)] = element++;
-  });
+  for_each_element(
+      whole, [&](std::int64_t at) { elements[static_cast<std::size_t>((at - low) / size)] = element++; });
   std::vector<std::int64_t> places;
   for_each_element(part, [&](std::int64_t at) {
     places.push_back(at < low || at >= high ? -1 : elements[static_cast<std::size_t>((at - low) / size)]);
