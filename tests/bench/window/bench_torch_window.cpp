@@ -8,7 +8,14 @@
 // ENVIRONMENT has PyTorch and this build's module; "-" measures the trace alone. MODEL: mlp, resnet18,
 // transformer. bench_torch_trace.py makes the trace. Run it on a display (xvfb-run), with
 // LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
-#include "tests/bench/window/window_timing.h"
+#include <QElapsedTimer>
+#include <QTimer>
+#include <algorithm>
+#include <cstdio>
+
+#include "inspector/model/tape/tape_graph.h"
+#include "inspector/model/tensor/tensor_model.h"
+#include "tests/app/window_fixture.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -16,6 +23,45 @@ using namespace tapedeck::app;
 namespace {
 
 constexpr int step_count = 200, back_count = 50;
+constexpr int patiences = 12;  // the first step of a network takes a while on a busy machine
+
+void report(const QString& name, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  std::printf("{\"case\": \"%s\", \"count\": %zu, \"median_ms\": %.1f, \"p95_ms\": %.1f, \"max_ms\": %.1f}\n",
+              qPrintable(name), values.size(), at(.5), at(.95), values.back());
+  std::fflush(stdout);
+}
+
+/// Sleeps between events, as an application does: who polls takes a core from the op that is waited for.
+void await(const char* what, const std::function<bool()>& condition) {
+  QElapsedTimer clock;
+  clock.start();
+  QTimer look;
+  look.setTimerType(Qt::PreciseTimer);
+  look.start(1);
+  while (!condition() && clock.elapsed() < patience * patiences)
+    QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  if (!condition()) qFatal("gave up waiting: %s", what);
+}
+
+/// The views have what belongs to the record before which the cursor is.
+bool shows(const MainWindow& window, quint64 cursor) {
+  return window.session()->cursor() == cursor && tape(window)->model()->graph().cursor == cursor &&
+         !tape(window)->model()->loading() && !tensor(window)->model()->loading();
+}
+
+/// One more frame, forced to be drawn and read back, holds all of it.
+void paint(const MainWindow& window) {
+  tape(window)->repaint();
+  QCoreApplication::processEvents();
+}
+
+double milliseconds(const QElapsedTimer& clock) {
+  return static_cast<double>(clock.nsecsElapsed()) / 1e6;
+}
 
 void stepOnce(MainWindow& window, std::vector<double>& steps, std::vector<double>& beyond) {
   const auto before = window.session()->status().stopped_before.value_or(0);
@@ -24,7 +70,10 @@ void stepOnce(MainWindow& window, std::vector<double>& steps, std::vector<double
   QElapsedTimer clock;
   clock.start();
   QTest::keyClick(&window, Qt::Key_F10);
-  await("a step", [&] { return window.session()->stop() != left && showsStop(window); });
+  await("a step", [&] {
+    return isStopped(window) && window.session()->stop() != left &&
+           shows(window, window.session()->status().stopped_before.value_or(0));
+  });
   paint(window);
   steps.push_back(milliseconds(clock));
   const auto* ran = window.session()->cachedRecord(before);
@@ -37,7 +86,9 @@ void stepThrough(MainWindow& window, const QString& model) {
   await("the model", [&] { return cellStateOf(window, 0) == CellState::done; });
   window.notebook()->setCurrentCell(1, false);
   QTest::keyClick(&window, Qt::Key_F10);
-  await("the first stop", [&] { return showsStop(window); });
+  await("the first stop", [&] {
+    return isStopped(window) && shows(window, window.session()->status().stopped_before.value_or(0));
+  });
   std::vector<double> steps, beyond, back;
   for (int i = 0; i < step_count; ++i) stepOnce(window, steps, beyond);
   report(model + "_key_press_to_painted_step", steps);

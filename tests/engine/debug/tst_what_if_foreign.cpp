@@ -2,10 +2,10 @@
 // a process without that framework.
 #include <QtTest>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/record/values/memory_parts.h"
 #include "tests/engine/debug/what_if_world.h"
 #include "tests/engine/expect_error.h"
-#include "tests/engine/foreign_call.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
 
@@ -26,8 +26,17 @@ struct Host {
   ~Host() { set_foreign_forward(nullptr); }
 };
 
-void report(Recorder& recorder, const char* schema, const Tensors& inputs, const Tensors& outputs) {
-  report_call(recorder, foreign_op(schema), inputs, {}, outputs);
+std::uint32_t report(Recorder& recorder, const char* schema, const Tensors& inputs, const Tensors& outputs) {
+  const ForeignOp& op = foreign_op(schema);
+  const Attributes attributes;
+  Event event;
+  event.op = op.row;
+  event.name = op.row->name;
+  event.inputs = inputs;
+  event.attributes = &attributes;
+  const std::uint64_t record = recorder.begin(event);
+  recorder.end(record, outputs, nullptr);
+  return static_cast<std::uint32_t>(record);
 }
 
 Tensor unrecorded(std::initializer_list<float> numbers, const Shape& shape) {

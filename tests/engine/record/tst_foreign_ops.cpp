@@ -2,8 +2,8 @@
 // it.
 #include <QtTest>
 
+#include "engine/ops/core/foreign.h"
 #include "tests/engine/expect_error.h"
-#include "tests/engine/foreign_call.h"
 #include "tests/engine/record/saved_trace.h"
 #include "tests/test_program.h"
 
@@ -14,6 +14,19 @@ namespace {
 
 constexpr const char* add_schema =
     "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
+
+/// A call of the op as PyTorch's bindings report one.
+std::uint32_t report(Recorder& recorder, const ForeignOp& op, const Tensors& inputs,
+                     const Attributes& attributes, const Tensors& outputs) {
+  Event event;
+  event.op = op.row;
+  event.name = op.row->name;
+  event.inputs = inputs;
+  event.attributes = &attributes;
+  const std::uint64_t record = recorder.begin(event);
+  recorder.end(record, outputs, nullptr);
+  return static_cast<std::uint32_t>(record);
+}
 
 }  // namespace
 
@@ -102,8 +115,8 @@ class ForeignOpsTest : public QObject {
     // Of a dtype that the engine lacks: its shape is known, but no value.
     const Tensor without = Tensor::symbolic(DType::uint8, {3});
     without.body()->device = Device{};
-    const std::uint32_t number = report_call(session.recorder, add, {x, y}, {std::int64_t{1}}, {made});
-    report_call(session.recorder, add, {without, y, Tensor()}, {std::int64_t{3}, std::int64_t{2}}, {made});
+    const std::uint32_t number = report(session.recorder, add, {x, y}, {std::int64_t{1}}, {made});
+    report(session.recorder, add, {without, y, Tensor()}, {std::int64_t{3}, std::int64_t{2}}, {made});
     session.save();
     const auto file = session.open();
     RecordView record;
