@@ -1,8 +1,8 @@
 """Values on other devices than the CPU: copies that stay there, and what is looked at of them (engine/python/torch/torch_devices).
 
 A copy is a flat tensor on the device: a lazy clone of a whole storage where PyTorch has those, else a copy of the bytes that a tensor
-reaches. It is made by the program's thread on its current stream, behind the op that made the values, and before any op that writes to them later.
-Whoever reads it may be on another stream, so reading waits for all work that the device has. Making it waits for nothing.
+reaches. It is made by the program's thread on its current stream, behind the op that made the values, and before any op that writes to
+them later. Whoever reads it may be on another stream, so reading waits for all work that the device has. Making it waits for nothing.
 """
 import functools
 
