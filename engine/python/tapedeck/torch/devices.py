@@ -7,6 +7,7 @@ them later. Whoever reads it may be on another stream, so reading waits for all 
 import functools
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from tapedeck import _engine
 
@@ -16,7 +17,7 @@ class _Quiet:
     """No modes of the program's see what runs here, and no gradients are kept."""
 
     def __enter__(self):
-        self._guards = [torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.no_grad()]
+        self._guards = [_disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad()]
         for guard in self._guards:
             guard.__enter__()
 
