@@ -16,12 +16,12 @@ enum class Repeats : std::uint8_t { unknown, yes, no };
 /// An op of PyTorch, made at its first call.
 struct Row {
   const ForeignOp* op = nullptr;
-  PyObject* overload = nullptr;  ///< the OpOverload, which lives as long as PyTorch
-  PyObject* callable = nullptr;  ///< what the OpOverload calls
-  bool random = false;           ///< tagged as drawing from a generator
-  bool is_read = false;          ///< Python gets the tensor's number: item()
-  bool is_view = false;          ///< a result is an unwritten alias of an argument
-  bool is_arrival = false;       ///< autograd.AccumulateGrad
+  PyObject* overload = nullptr;      ///< the OpOverload, which lives as long as PyTorch
+  PyObject* callable = nullptr;      ///< what the OpOverload calls
+  bool random = false;               ///< tagged as drawing from a generator
+  bool is_read = false;              ///< Python gets the tensor's number: item()
+  bool is_view = false;              ///< a result is an unwritten alias of an argument
+  bool is_arrival = false;           ///< autograd.AccumulateGrad
   std::array<Repeats, 2> repeats{};  ///< on the CPU, on other devices
   Attributes defaults;
 };

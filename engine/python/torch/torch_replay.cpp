@@ -238,9 +238,8 @@ const Row& repeatable_row(const ForeignOp& op, std::span<const Tensor> inputs, c
   if (row->random)
     fail<RandomOpError>(op.row->name,
                         ": draws random numbers, so its value can only be seen where it was kept");
-  const bool elsewhere = std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
-    return input && is_foreign(input.device());
-  });
+  const bool elsewhere = std::any_of(inputs.begin(), inputs.end(),
+                                     [](const Tensor& input) { return input && is_foreign(input.device()); });
   if (row->repeats[elsewhere] == Repeats::no)
     fail<UnimplementedError>(op.row->name,
                              ": is not reproducible, so its value can only be seen where it was kept");
