@@ -279,8 +279,7 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
   // Of any dtype, single elements are taken out of a framework's device.
   const bool stays = is_inspected_there(tensor) ||
                      (is_foreign(tensor.device()) && request.row_step == 1 && request.column_step == 1);
-  const Tensor elements =
-      reshaped(stays ? tensor : tensor.on_host(), wanted_shape(tensor, request.reshape));
+  const Tensor elements = reshaped(stays ? tensor : tensor.on_host(), wanted_shape(tensor, request.reshape));
   const bool is_there = !elements.on_cpu();
   const std::vector<std::int64_t> slice = full_slice(elements.shape(), request.slice);
   const Plane plane = plane_of(elements, slice);

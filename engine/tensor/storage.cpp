@@ -48,7 +48,8 @@ struct StoragePool {
 
   static Storage* make_foreign(Device device, std::size_t bytes, Storage::Release release, void* owner) {
     Storage* storage = make(0);
-    set_owner(*storage, nullptr, bytes, &release_foreign, static_cast<DeviceBlock*>(new ForeignBlock{{nullptr, nullptr, bytes}, release, owner}));
+    set_owner(*storage, nullptr, bytes, &release_foreign,
+              static_cast<DeviceBlock*>(new ForeignBlock{{nullptr, nullptr, bytes}, release, owner}));
     storage->device_ = device;
     return storage;
   }

@@ -187,7 +187,8 @@ Placed place_call(const OpDef& op, std::span<const Tensor> inputs, const Attribu
       moved.push_back(input);
       continue;
     }
-    if (!lacks_kernel && !is_immediate(input) && !is_foreign(input.device())) check_policy(op.name, input, placed.device);
+    if (!lacks_kernel && !is_immediate(input) && !is_foreign(input.device()))
+      check_policy(op.name, input, placed.device);
     moved.push_back(ops::copy_to(input, placed.device, lacks_kernel ? no_kernel(op) : ""));
   }
   return placed;

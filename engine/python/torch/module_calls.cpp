@@ -55,8 +55,7 @@ PyObject* call_module(PyObject* self, PyObject* arguments, PyObject* named) {
 void bind_module_calls(py::module_& torch) {
   static PyTypeObject* const type = wrapper_type(
       "tapedeck._engine.torch.module_calls",
-      "Calls nn.Module's _call_impl, with the module's scope around it while ops are recorded.",
-      call_module);
+      "Calls nn.Module's _call_impl, with the module's scope around it while ops are recorded.", call_module);
   torch.attr("module_calls") = py::handle(reinterpret_cast<PyObject*>(type));
   torch.def(
       "set_scopes",

@@ -146,8 +146,8 @@ class TorchDevices final : public ForeignDevices {
     StoragePointer memory = StoragePointer::borrow(
         reinterpret_cast<const void*>(address), tensor.bytes(),
         [](void* object) { SharedObject::drop(static_cast<PyObject*>(object)); }, host.release().ptr());
-    return Tensor::view(std::move(memory), tensor.dtype(), tensor.shape(),
-                        contiguous_strides(tensor.shape()), 0);
+    return Tensor::view(std::move(memory), tensor.dtype(), tensor.shape(), contiguous_strides(tensor.shape()),
+                        0);
   }
 
   Tensor absolutes(const Tensor& tensor) override {

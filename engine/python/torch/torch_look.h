@@ -42,7 +42,8 @@ Look look_at(PyObject* tensor);
 /// Look::storage alone.
 std::uintptr_t storage_of(const Library& torch, PyObject* tensor);
 
-/// Of tensors on the CPU: the address of the storage's first byte, without ending a lazy clone; nullptr where it has none.
+/// Of tensors on the CPU: the address of the storage's first byte, without ending a lazy clone; nullptr where
+/// it has none.
 const std::byte* memory_of(const Library& torch, PyObject* tensor, const Look& look);
 /// The same for a clone of the tensor, which has its offset and dtype.
 const std::byte* memory_of_clone(const Library& torch, PyObject* clone, const Look& look);

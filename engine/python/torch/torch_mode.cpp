@@ -156,14 +156,13 @@ PyMethodDef mode_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* mode_type() {
-  static PyTypeObject* const type =
-      ready_type("tapedeck._engine.torch.Dispatch", sizeof(PyObject),
-                 "What a TorchDispatchMode needs to make records: a base class of one.",
-                 [](PyTypeObject& made) {
-                   made.tp_flags |= Py_TPFLAGS_BASETYPE;
-                   made.tp_methods = mode_methods;
-                   made.tp_new = PyType_GenericNew;
-                 });
+  static PyTypeObject* const type = ready_type(
+      "tapedeck._engine.torch.Dispatch", sizeof(PyObject),
+      "What a TorchDispatchMode needs to make records: a base class of one.", [](PyTypeObject& made) {
+        made.tp_flags |= Py_TPFLAGS_BASETYPE;
+        made.tp_methods = mode_methods;
+        made.tp_new = PyType_GenericNew;
+      });
   return type;
 }
 
@@ -186,7 +185,8 @@ void bind_torch(py::module_& module) {
         skip_lines_of(folder);
       },
       py::arg("torch"), py::arg("folder"), py::arg("is_new"),
-      "Prepares for the module `torch`; lines of files in `folder` are not the user's. is_new: no program has "
+      "Prepares for the module `torch`; lines of files in `folder` are not the user's. is_new: no program "
+      "has "
       "used it yet.");
   torch.def(
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),

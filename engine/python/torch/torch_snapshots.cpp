@@ -91,8 +91,7 @@ Taken taken_here(const Library& torch, PyObject* tensor, const Look& look, bool 
 void take_snapshot(const Library& torch, PyObject* tensor, const Look& look) {
   const KnownStorage& before = tensors().storages[look.storage];
   // PyTorch refuses lazy clones of memory that others made (NumPy, DLPack, a mapped file).
-  const bool lazily =
-      torch.lazy_clone && !before.exported && (before.own || tensors().exports_are_known);
+  const bool lazily = torch.lazy_clone && !before.exported && (before.own || tensors().exports_are_known);
   Taken taken = (look.is_elsewhere() ? taken_there : taken_here)(torch, tensor, look, lazily);
   KnownStorage& known = tensors().storages[look.storage];  // Python's code may have come between
   known.snapshot = std::move(taken.snapshot);

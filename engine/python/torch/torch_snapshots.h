@@ -8,8 +8,8 @@
 namespace tapedeck::python::torch {
 
 /// The tensor as a view of its storage's snapshot, under a new id. Conjugates and negatives that PyTorch has
-/// not computed are copies, because a view here is of plain numbers. Without values, or with a problem, it has
-/// no storage.
+/// not computed are copies, because a view here is of plain numbers. Without values, or with a problem, it
+/// has no storage.
 Tensor view_of_snapshot(const Library& torch, PyObject* tensor, const Look& look, std::string* problem);
 /// Whether the memory still has the bytes of the snapshot.
 bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, const KnownStorage& known);

@@ -66,8 +66,8 @@ struct KnownTensors {
 };
 
 KnownTensors& tensors();
-/// That of the tensor, made where it is not known yet. `own`: an op allocates it while it is recorded. What it
-/// refers to may move in any call of Python's.
+/// That of the tensor, made where it is not known yet. `own`: an op allocates it while it is recorded. What
+/// it refers to may move in any call of Python's.
 KnownStorage& known_storage(const Library& torch, PyObject* tensor, const Look& look, bool own);
 /// nullptr where it is not known.
 KnownStorage* find_storage(std::uintptr_t storage);

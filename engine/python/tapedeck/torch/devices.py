@@ -1,12 +1,13 @@
 """Values on other devices than the CPU: copies that stay there, and what is looked at of them (engine/python/torch/torch_devices).
 
 A copy is a flat tensor on the device: a lazy clone of a whole storage where PyTorch has those, else a copy of the bytes that a tensor
-reaches. It is made by the program's thread on its current stream, behind the op that made the values, and before any op that writes to them later.
-Whoever reads it may be on another stream, so reading waits for all work that the device has. Making it waits for nothing.
+reaches. It is made by the program's thread on its current stream, behind the op that made the values, and before any op that writes to
+them later. Whoever reads it may be on another stream, so reading waits for all work that the device has. Making it waits for nothing.
 """
 import functools
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from tapedeck import _engine
 
@@ -16,7 +17,7 @@ class _Quiet:
     """No modes of the program's see what runs here, and no gradients are kept."""
 
     def __enter__(self):
-        self._guards = [torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.no_grad()]
+        self._guards = [_disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad()]
         for guard in self._guards:
             guard.__enter__()
 
