@@ -70,8 +70,8 @@ class LayerPairing {
     by_name([](const std::string& name) { return name; });
     by_ends();
     in_order();
-    deal_out(left_, pairs_.left_of, right_, pairs_.right_of);
-    deal_out(right_, pairs_.right_of, left_, pairs_.left_of);
+    deal_out(left_, pairs_.right_of, right_, pairs_.left_of);
+    deal_out(right_, pairs_.left_of, left_, pairs_.right_of);
     fold(left_, pairs_.right_of);
     fold(right_, pairs_.left_of);
     return std::move(pairs_);
@@ -207,8 +207,8 @@ class LayerPairing {
   }
 
   /// Tensors of a file that have no layer's name ("arr_0" of np.savez(*arrays)): in their order they are the
-  /// weights of the recorded layers that have no counterpart, by extents. `file_of`: by the other side's
-  /// layer.
+  /// weights of the recorded layers that have no counterpart, by extents. `other_of`: by the
+  /// file's layer; `file_of`: by the other side's.
   void deal_out(SideLayers& file, std::vector<std::size_t>& other_of, const SideLayers& other,
                 std::vector<std::size_t>& file_of) {
     if (!file.tensors || other.tensors) return;

@@ -114,7 +114,26 @@ class LayerVerdict {
     std::string text =
         "The first layer whose output differs is " + names(layer) + ": " + far(part.tensors) + ".";
     if (part.row) text += " " + op_sentence(first, *part.row);
+    for (const ComparedLayerPart& taken : layer.parts) {
+      if (taken.role != LayerRole::value) continue;
+      if (taken.tensors.values == Agreement::differ)
+        text += " Of what the layer takes, " + taken.tensors.role + " differs: " + far(taken.tensors) + ".";
+      else if (is_square_kernel(taken.tensors))
+        text += " " + taken.tensors.role +
+                " agrees as it is, but a kernel of Keras is the transpose of a weight of PyTorch.";
+    }
     return text;
+  }
+
+  /// A matrix that two frameworks keep in different orders, whose shape does not tell them, and that agrees
+  /// without being transposed.
+  bool is_square_kernel(const protocol::ComparedOperand& tensors) const {
+    if (tensors.values != Agreement::agree || tensors.layout || !tensors.left || !tensors.right ||
+        tensors.role.find("kernel") == std::string::npos)
+      return false;
+    const auto& shape = tensors.left->shape;
+    return shape.size() == 2 && shape[0] == shape[1] && shape[0] > 1 &&
+           comparison_.port()->other_orders(tensors.left->id, tensors.right->id);
   }
 
   std::string loss_sentence(std::size_t first, const ComparedLayerPart& part) {
