@@ -126,6 +126,19 @@ std::string DifferenceText::one_sided_before(std::size_t end) const {
          (count == 1 ? ": " : ", the first is ") + op(rows[first]) + ".";
 }
 
+std::string DifferenceText::unwritten(const Comparison::Row& row) const {
+  for (const bool right : {false, true}) {
+    const std::uint32_t record = right ? row.right : row.left;
+    const UninitialisedRead* const read = record ? comparison_.unwritten(right).read_by(record) : nullptr;
+    if (!read) continue;
+    const Side& side = right ? comparison_.right() : comparison_.left();
+    return std::string("it reads memory that was ") +
+           (read->contents == Contents::never ? "never written (" : "written only in part (") +
+           op(side, read->made) + "), and what else lies there is another in each run";
+  }
+  return {};
+}
+
 std::string DifferenceText::tolerance(const protocol::FindFirstDifference& request) {
   if (request.relative == 0 && request.absolute == 0) return {};
   return " by more than the tolerance (relative " + short_number(request.relative) + ", absolute " +
