@@ -7,6 +7,7 @@
 #include "engine/debug/why/vanished.h"
 #include "engine/debug/why/why.h"
 #include "engine/debug/why/written_memory.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -290,7 +291,8 @@ class Birth {
     if (!vjp) return;
     const RecordView* forward = past_.record(vjp->head.forward);
     std::string sentence = "It is the gradient of " + vjp->name() + " that runs here";
-    if (forward && forward->head.op && forward->head.op == vjp->head.op &&
+    // Of another framework's call the formula need not be that of its arguments.
+    if (forward && forward->head.op && forward->head.op == vjp->head.op && !is_foreign(*forward->head.op) &&
         forward->head.op->vjp_formula != "none")
       sentence += ": " + forward->head.op->vjp_formula;
     told.push_back(past_.reason(*vjp, "VJP", sentence + "."));

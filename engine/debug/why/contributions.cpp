@@ -113,20 +113,31 @@ std::vector<Part> parts_of_matmul(const RecordView& record, const Tensors& input
   return parts;
 }
 
-/// Of a sum of products each factor's parts make the whole element: one factor is reported.
+/// Of a sum of products each factor's parts make the whole of it, and of an element what its other summands
+/// leave (a bias): one factor is reported.
 void keep_one_factor(std::vector<Part>& parts, std::size_t inputs, double value) {
   std::vector<double> sums(inputs);
   std::vector<std::size_t> counts(inputs);
+  double all = 0, magnitudes = std::abs(value);
   for (const Part& part : parts) {
     sums[part.input] += part.amount;
     ++counts[part.input];
+    all += part.amount;
   }
-  std::size_t factors = 0;
-  for (std::size_t k = 0; k < inputs; ++k)
-    if (counts[k] > 1 && std::abs(sums[k] - value) <= 1e-3 * std::abs(value)) ++factors;
-  if (factors < 2) return;
-  const std::size_t first = parts.front().input;
-  std::erase_if(parts, [&](const Part& part) { return part.input != first; });
+  for (const double sum : sums) magnitudes += std::abs(sum);
+  const auto agree = [&](double x, double y) { return std::abs(x - y) <= 1e-3 * magnitudes; };
+  for (std::size_t k = 0; k < inputs; ++k) {
+    std::vector<std::size_t> others;
+    for (std::size_t other = k + 1; other < inputs; ++other)
+      if (counts[other] > 1 && agree(sums[k], sums[other])) others.push_back(other);
+    if (counts[k] < 2 || others.empty()) continue;
+    double rest = all;
+    for (const std::size_t other : others) rest -= sums[other];
+    if (!agree(rest, value)) continue;
+    std::erase_if(parts,
+                  [&](const Part& part) { return std::ranges::find(others, part.input) != others.end(); });
+    return;
+  }
 }
 
 /// Everything else: the op's own VJP says how the element moves with each element of the inputs. `places`:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/ops/core/foreign.h"
+
 namespace tapedeck::debug {
 namespace {
 
@@ -100,6 +102,21 @@ const char* why_products_are_nan(const Tensor& a, const Places& of_a, const Tens
   return "∞ − ∞ is undefined";  // what came in, or what became too large on the way
 }
 
+/// ", alpha=-1": the numbers of another framework's call that the element depends on, too.
+std::string arguments_text(const RecordView& record) {
+  const OpDef& op = *record.head.op;
+  if (!is_foreign(op)) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(op.attributes.size(), record.head.attributes.size()); ++i) {
+    const Attribute& value = record.head.attributes[i];
+    const bool is_number =
+        std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+    if (is_number && value != op.attributes[i].fallback)
+      text += ", " + op.attributes[i].name + "=" + to_string(value);
+  }
+  return text;
+}
+
 std::string call_text(const RecordView& record, std::span<const Tensor> inputs,
                       const std::vector<ReadPlaces>& places) {
   std::vector<std::string> texts;
@@ -107,11 +124,12 @@ std::string call_text(const RecordView& record, std::span<const Tensor> inputs,
     if (!places[k] || places[k]->size() != 1) return {};
     texts.push_back(element_text(inputs[k], places[k]->front()));
   }
-  if (const char* infix = record.head.op->facts.infix; infix && texts.size() == 2)
+  const std::string arguments = arguments_text(record);
+  if (const char* infix = record.head.op->facts.infix; infix && texts.size() == 2 && arguments.empty())
     return texts[0] + infix + texts[1];
   std::string text = short_name(*record.head.op) + "(";
   for (std::size_t k = 0; k < texts.size(); ++k) text += (k ? ", " : "") + texts[k];
-  return text + ")";
+  return text + arguments + ")";
 }
 
 }  // namespace tapedeck::debug
