@@ -29,6 +29,45 @@ class Values(WhyPrograms):
             has(why("check", x.grad), "is wrong", "that of autograd.Doubled", "×2 in every element")
         """)
 
+    def test_a_gradient_that_a_hook_changed_is_no_rounding(self):
+        self.check("""
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = x.sinh()
+            y.grad_fn.register_hook(lambda gradients, _: (gradients[0] * 9,))
+            y.sum().backward()
+            has(why("check", x.grad), "is wrong", "×9 in every element")
+        """)
+
+    def test_rounding_of_a_batch_norm_is_no_wrong_gradient(self):
+        self.check("""
+            torch.manual_seed(0)
+            norm = torch.nn.BatchNorm1d(3)
+            x = torch.randn(8, 3, requires_grad=True)
+            norm(x).sum().backward()
+            has(why("check", x.grad), "is right")
+        """)
+
+    def test_a_bias_is_no_factor_of_a_product(self):
+        self.check("""
+            for bias in (0.0, 0.5):
+                layer = torch.nn.Linear(3, 2)
+                with torch.no_grad():
+                    layer.bias.fill_(bias)
+                    layer.weight.copy_(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+                y = layer(torch.tensor([[1.0, 1.0, 2.0]]))
+                answer = has(why("contributions", y, [0, 1]), "aten.addmm")
+                told = " ".join(one["sentence"] + " ".join(one["operands"]) for one in answer["reasons"])
+                assert "mat" in answer["sentence"] + told, answer
+                assert bias == 0.5 or "was made by aten.addmm from self" not in answer["sentence"], answer
+        """)
+
+    def test_numbers_of_the_call_are_part_of_what_made_a_nan(self):
+        self.check("""
+            big = torch.tensor([float("inf")])
+            y = torch.add(big, big, alpha=-1)
+            has(why("birth", y), "alpha=-1")
+        """)
+
     def test_what_is_not_compared_is_said(self):
         self.check("""
             y = torch.ones(2, requires_grad=True)

@@ -1,5 +1,6 @@
 #include "engine/python/torch/torch_snapshots.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 
@@ -12,6 +13,9 @@ namespace {
 
 /// Up to here a copy takes less time than a lazy clone.
 constexpr std::int64_t most_copied_at_once = 16 << 10;
+/// A lazy clone of a replay buffer or a cache of keys would be copied whole for each row that is written.
+constexpr std::int64_t fewest_bytes_of_buffer = 1 << 20, buffer_to_part = 16;
+constexpr std::uint32_t most_small_writes = 4;
 
 void release_python(void* object) {
   SharedObject::drop(static_cast<PyObject*>(object));
@@ -91,7 +95,12 @@ Taken taken_here(const Library& torch, PyObject* tensor, const Look& look, bool 
 void take_snapshot(const Library& torch, PyObject* tensor, const Look& look) {
   const KnownStorage& before = tensors().storages[look.storage];
   // PyTorch refuses lazy clones of memory that others made (NumPy, DLPack, a mapped file).
-  const bool lazily = torch.lazy_clone && !before.exported && (before.own || tensors().exports_are_known);
+  const bool is_buffer = before.small_writes >= most_small_writes;
+  if (is_buffer && look.high - look.low >= fewest_bytes_of_buffer)
+    fail<FailedPreconditionError>("it is written in small parts: its ", (look.high - look.low) >> 20,
+                                  " MB are not copied for each of them");
+  const bool lazily =
+      torch.lazy_clone && !is_buffer && !before.exported && (before.own || tensors().exports_are_known);
   Taken taken = (look.is_elsewhere() ? taken_there : taken_here)(torch, tensor, look, lazily);
   KnownStorage& known = tensors().storages[look.storage];  // Python's code may have come between
   known.snapshot = std::move(taken.snapshot);
@@ -163,6 +172,19 @@ Tensor view_of_snapshot(const Library& torch, PyObject* tensor, const Look& look
     if (problem) *problem = error.what();
     return without_storage(look);
   }
+}
+
+void count_small_write(const Library& torch, PyObject* tensor, KnownStorage& known) {
+  const std::int64_t held = known.snapshot.memory ? known.snapshot.high - known.snapshot.low : 0;
+  if (held < fewest_bytes_of_buffer && known.small_writes == 0) return;
+  const Look look = look_at(tensor);
+  if (!look.problem.empty()) return;
+  const std::int64_t written = look.high - look.low;
+  const std::int64_t bytes = std::max(held, known.small_writes ? storage_bytes(torch, tensor) : 0);
+  if (written > bytes / buffer_to_part)
+    known.small_writes = 0;
+  else if (held >= fewest_bytes_of_buffer)
+    ++known.small_writes;
 }
 
 bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, const KnownStorage& known) {

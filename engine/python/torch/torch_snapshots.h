@@ -17,4 +17,7 @@ bool is_unchanged(const Library& torch, PyObject* tensor, const Look& look, cons
 Tensor copy_of(const Library& torch, PyObject* tensor, const Look& look);
 Tensor without_storage(const Look& look);
 
+/// A write into the tensor's memory follows.
+void count_small_write(const Library& torch, PyObject* tensor, KnownStorage& known);
+
 }  // namespace tapedeck::python::torch

@@ -52,6 +52,8 @@ struct KnownStorage {
   StorageParts parts;  ///< of what it was before
   std::vector<KnownVariable> variables;
   Snapshot snapshot;
+  /// How often running, after a snapshot of all of it, a small part was written, which copied all of it.
+  std::uint32_t small_writes = 0;
   std::vector<Write> writes;  ///< the oldest first; none where it changed in another way since
 };
 

@@ -66,6 +66,7 @@ View* find_view(KnownStorage& known, PyObject* tensor, const Look& look) {
 
 void keep_torch_values(bool on) {
   tensors().values = on;
+  forget_shared_places();
   for (auto& [unused, known] : tensors().storages) {
     known.writes.clear();  // of the last recorder
     for (KnownVariable& variable : known.variables) variable.id = variable.value = 0;
@@ -122,15 +123,21 @@ Tensor made_tensor(PyObject* tensor, const Made& made, std::string* problem) {
 }
 
 void before_write(PyObject* tensor) {
-  const std::uintptr_t storage = storage_of(*library(), tensor);
-  const auto found = tensors().storages.find(storage);
+  const Library& torch = *library();
+  const std::uintptr_t storage = storage_of(torch, tensor);
+  if (const auto known = tensors().storages.find(storage); known != tensors().storages.end())
+    count_small_write(torch, tensor, known->second);
+  const auto found = tensors().storages.find(storage);  // Python's code may have come between
   if (found == tensors().storages.end()) return;
   found->second.parts.end_generation(parts_of(found->second.views));
   forget_values(found->second);
 }
 
 void after_write(PyObject* tensor) {
-  before_write(tensor);
+  const auto found = tensors().storages.find(storage_of(*library(), tensor));
+  if (found == tensors().storages.end()) return;
+  found->second.parts.end_generation(parts_of(found->second.views));
+  forget_values(found->second);
 }
 
 std::vector<KnownVariable>* variables_of(PyObject* tensor, bool made) {

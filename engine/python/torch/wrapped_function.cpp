@@ -52,6 +52,13 @@ void wrapped_free(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
+/// Pickled, and copied, as functions are: by its name.
+PyObject* wrapped_reduce(PyObject* self, PyObject*) {
+  return PyObject_GetAttrString(self, "__qualname__");
+}
+
+PyMethodDef wrapped_methods[] = {{"__reduce__", &wrapped_reduce, METH_NOARGS, nullptr}, {}};
+
 }  // namespace
 
 PyTypeObject* wrapper_type(const char* name, const char* doc, ternaryfunc call) {
@@ -61,6 +68,7 @@ PyTypeObject* wrapper_type(const char* name, const char* doc, ternaryfunc call) 
     type.tp_getattro = PyObject_GenericGetAttr;
     type.tp_setattro = PyObject_GenericSetAttr;
     type.tp_call = call;
+    type.tp_methods = wrapped_methods;
     type.tp_descr_get = wrapped_bind;
     type.tp_new = wrapped_new;
     type.tp_traverse = wrapped_traverse;

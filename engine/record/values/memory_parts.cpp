@@ -11,11 +11,18 @@
 namespace tapedeck {
 namespace {
 
-constexpr std::size_t most_shared_places = 100'000;
+/// Some 50 MB.
+constexpr std::size_t most_shared_places = 100'000, most_parts_of_all = 250'000;
 
 struct SharedPlaces {
   std::mutex mutex;
   std::map<std::uint64_t, std::shared_ptr<const SharedPlace>> by_tensor;
+  std::size_t parts = 0;  ///< of all of them
+
+  void erase(std::map<std::uint64_t, std::shared_ptr<const SharedPlace>>::iterator place) {
+    parts -= place->second->parts.size();
+    by_tensor.erase(place);
+  }
 };
 
 SharedPlaces& shared_places() {
@@ -59,8 +66,19 @@ void note_shared_place(std::uint64_t tensor, SharedPlace place) {
   auto kept = std::make_shared<const SharedPlace>(std::move(place));
   SharedPlaces& all = shared_places();
   const std::lock_guard lock(all.mutex);
-  all.by_tensor.insert_or_assign(tensor, std::move(kept));
-  if (all.by_tensor.size() > most_shared_places) all.by_tensor.erase(all.by_tensor.begin());
+  if (const auto before = all.by_tensor.find(tensor); before != all.by_tensor.end()) all.erase(before);
+  all.parts += kept->parts.size();
+  all.by_tensor.emplace(tensor, std::move(kept));
+  while (all.by_tensor.size() > 1 &&
+         (all.by_tensor.size() > most_shared_places || all.parts > most_parts_of_all))
+    all.erase(all.by_tensor.begin());
+}
+
+void forget_shared_places() {
+  SharedPlaces& all = shared_places();
+  const std::lock_guard lock(all.mutex);
+  all.by_tensor.clear();
+  all.parts = 0;
 }
 
 std::shared_ptr<const SharedPlace> shared_place_of(std::uint64_t tensor) {

@@ -40,8 +40,10 @@ struct SharedPlace {
   bool cut = false;               ///< older parts were forgotten
 };
 
-/// Of the newest hundred thousand such tensors. Thread-safe.
+/// Of the newest hundred thousand such tensors, with a quarter of a million parts. Thread-safe.
 void note_shared_place(std::uint64_t tensor, SharedPlace place);
+/// Of the last recorder.
+void forget_shared_places();
 /// nullptr where none was noted.
 std::shared_ptr<const SharedPlace> shared_place_of(std::uint64_t tensor);
 

@@ -11,7 +11,7 @@ NOTICE = "tapedeck: torch.compile: compiled functions run as written while ops a
 NOTICE_BEFORE = ("tapedeck: torch.compile: functions that were compiled before ops are recorded run as this release of PyTorch compiled "
                  "them; ops inside may have no records")
 
-_state = {"said": False, "forced": False}
+_state = {"said": False, "forced": False, "stance": None}
 
 
 def watch(attached):
@@ -41,7 +41,7 @@ def watch(attached):
 
 def _has_compiled():
     """Whether the program may have compiled functions so far. Optimisers also import torch._dynamo, where nothing is compiled."""
-    frames = sys.modules.get("torch._dynamo.eval_frame")
+    frames = _frames()
     known = getattr(frames, "cached_backends", None)  # None for its own functions, which run as written
     if known is not None:
         return any(backend is not None for backend in known.values())
@@ -59,7 +59,11 @@ def unwatch():
     """Functions are compiled again."""
     if _state["forced"]:
         _state["forced"] = False
-        torch.compiler.set_stance("default")
+        set_stance, before = getattr(_frames(), "_set_stance", None), _state["stance"]
+        if set_stance is not None and before is not None:
+            set_stance(before)
+        else:
+            torch.compiler.set_stance("default")
 
 
 def _force():
@@ -68,6 +72,12 @@ def _force():
     if set_stance is None:
         return False
     if not _state["forced"]:
+        _state["stance"] = getattr(_frames(), "_stance", None)  # the program may have set one
         set_stance("force_eager")
         _state["forced"] = True
     return True
+
+
+def _frames():
+    """Torch's own module of stances, where it has been imported."""
+    return sys.modules.get("torch._dynamo.eval_frame")

@@ -1,12 +1,17 @@
 """Memory whose address others get is copied rather than cloned lazily: a write to it would move it. What Python reads as an array or
 a list is noted as left to it."""
 import functools
+import sys
 
 import torch
 import torch.utils.dlpack
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tapedeck import _engine
+
+
+# They take addresses to tell storages apart, or to write their bytes to a file.
+_ONLY_READ = frozenset(("torch.serialization", "safetensors.torch"))
 
 
 def watch():
@@ -42,7 +47,8 @@ def _wrap(owner, name, note):
     @_engine.torch.without_frames
     @functools.wraps(original)
     def exporting(exported, *arguments, **named):
-        note(exported)
+        if sys._getframe(1).f_globals.get("__name__") not in _ONLY_READ:
+            note(exported)
         return original(exported, *arguments, **named)
 
     exporting._tapedeck_watches = True

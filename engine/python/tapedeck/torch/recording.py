@@ -5,6 +5,7 @@ What runs for every op is in C++ (engine/python/torch).
 import functools
 import os
 import threading
+import weakref
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -97,16 +98,25 @@ def _watch_threads():
     if hasattr(original, "_tapedeck_watches"):
         return
 
+    @_engine.torch.without_frames
     @functools.wraps(original)
     def start(thread):
-        run = thread.run
+        if thread._started.is_set():
+            return original(thread)  # which refuses
+        own = thread.__dict__.get("run")  # the program's own, not its class's
+        alive = weakref.ref(thread)
 
         @_engine.torch.without_frames
         def recorded():
+            thread = alive()  # the thread holds itself while it runs
+            if own is None:
+                del thread.run
+            else:
+                thread.run = own
             if not attached():
-                return run()
+                return thread.run()
             with Recording():
-                return run()
+                return thread.run()
 
         thread.run = recorded
         return original(thread)

@@ -39,6 +39,7 @@ watch.on, watch.original = False, None
 
 def unwatch():
     watch.on = False
+    _modules.clear()
     _engine.torch.set_scopes(None, None)
     if hasattr(torch.nn.Module._call_impl, "_tapedeck_watches"):  # not where something else wraps it since
         torch.nn.Module._call_impl = watch.original
@@ -83,14 +84,16 @@ def _leave_region(left):
 
 def _enter(module):
     if _thread.open:
-        paths = _thread.open[0][1]
+        paths, root = _thread.open[0][1]
         path = paths.get(id(module), type(module).__name__)
+        if root:
+            path = root + "." + path
     else:
-        paths, path = _paths_below(module), ""
-        _name_leaves(module)
+        root = _outermost(module).root
+        paths, path = _paths_below(module), root
     if path:
         _engine.push_scope(path.replace(".", "/") + "/")  # the whole path: modules call each other in any order
-    _thread.open.append((module, paths, bool(path)))
+    _thread.open.append((module, (paths, root), bool(path)))
 
 
 def _leave(module):
@@ -105,26 +108,54 @@ def _leave(module):
             return
 
 
-def _name_leaves(module):
+class _Outermost:
+    """A module that the program called itself."""
+
+    def __init__(self, module):
+        self.reference = weakref.ref(module, self.forget)
+        self.key = id(module)
+        self.names = set()  # of parameters
+        # The first model's modules have the names that it gives them. Those of others, as in a GAN, have the model's name before theirs.
+        has_state = any(True for _ in _parameters(module)) or bool(module._modules)
+        self.is_first = has_state and not any(other.is_first for other in _modules.values())
+        self.root = "" if self.is_first else _name_of(module)
+
+    def forget(self, _):
+        if _modules.get(self.key) is self:
+            del _modules[self.key]
+
+
+_modules = {}  # _Outermost, by the module's id: modules need not be hashable
+
+
+def _outermost(module):
+    known = _modules.get(id(module))
+    if known is None or known.reference() is not module:
+        known = _modules[id(module)] = _Outermost(module)
+        _name_leaves(module, known)
+    return known
+
+
+def _parameters(module):
+    """Whatever the program's class has made of these methods."""
+    return torch.nn.Module.named_parameters(module)
+
+
+def _name_leaves(module, known):
     """Its parameters and buffers have their names from here on. One that comes to it later is called what the program calls it."""
-    if module in _named:
-        return
-    _named.add(module)
-    parameters = dict(module.named_parameters())
-    known = [name for name in parameters if name in _names]
-    before = _name_of(module) + "." if known else ""  # two models, as in a GAN
+    parameters = dict(_parameters(module))
+    taken = any(name in other.names for name in parameters for other in _modules.values())
+    before = _name_of(module) + "." if taken else ""
     for name, parameter in parameters.items():
         if not _engine.torch.has_name(parameter):
             _engine.torch.name_leaf(parameter, before + name)
-            _names.add(before + name)
-    for name, buffer in module.named_buffers():
+            known.names.add(before + name)
+    for name, buffer in torch.nn.Module.named_buffers(module):
         if buffer.layout is torch.strided and not _engine.torch.has_name(buffer):
             _engine.torch.name_buffer(buffer, before + name)
 
 
 _NOT_THE_USERS = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep
-_named = weakref.WeakSet()  # modules
-_names = set()
 
 
 def _name_of(module):
@@ -136,10 +167,13 @@ def _name_of(module):
             for name, value in names.items():
                 if value is module and not name.startswith("_"):
                     return name
+            for name, value in getattr(names.get("self"), "__dict__", {}).items():  # of a program's own class
+                if value is module:
+                    return name
         frame = frame.f_back
     return type(module).__name__
 
 
 def _paths_below(module):
     """{id of a module: its path}. Made anew at each call of an outermost module, because the ones inside may have changed."""
-    return {id(one): name for name, one in module.named_modules()}
+    return {id(one): name for name, one in torch.nn.Module.named_modules(module)}
