@@ -100,6 +100,8 @@ double difference(const Tensor& recorded, const Tensor& computed) {
 }
 
 void compare_gradients(const CounterpartCall& made, const RecordView& vjp, const FindTensor& find) {
+  if (std::ranges::find(made.call.wanted, true) == made.call.wanted.end())
+    throw NoFormula{"PyTorch's VJP gave no gradient with which it could be compared"};
   const Tensors gradients = made.call.run();
   for (std::size_t i = 0; i < made.places.size(); ++i) {
     if (!made.call.wanted[i]) continue;

@@ -20,7 +20,6 @@ struct Row {
   bool random = false;           ///< tagged as drawing from a generator
   bool is_read = false;          ///< Python gets the tensor's number: item()
   bool is_view = false;          ///< a result is an unwritten alias of an argument
-  bool is_arrival = false;       ///< autograd.AccumulateGrad
   Repeats repeats = Repeats::unknown;
   Attributes defaults;
 };
@@ -37,8 +36,8 @@ struct Call {
   std::vector<PyObject*> written;        ///< borrowed: the tensors that it writes into
   std::vector<std::string> problems;     ///< why the input has no value; empty: it has
   Attributes attributes;
-  bool needs_gradient = false;  ///< one of its inputs requires a gradient
-  bool taped = false;           ///< and gradients are on
+  SmallVector<std::uint32_t, 4> requiring;  ///< the inputs that require a gradient
+  bool taped = false;                       ///< there are such, and gradients are on
 };
 /// `args` is a tuple, `kwargs` a dict or nullptr. Never raises.
 Call read_call(const Row& row, PyObject* args, PyObject* kwargs);
