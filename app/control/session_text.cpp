@@ -6,6 +6,7 @@
 #include "app/control/cell_names.h"
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
+#include "inspector/model/runs/memory_model.h"
 
 namespace tapedeck::app {
 namespace {
@@ -102,6 +103,54 @@ QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspecto
       return name + pausedText(session, *runner.document());
   }
   return {};
+}
+
+QString runningOp(const inspector::Session& session) {
+  const auto& status = session.status();
+  if (!session.live() || status.records == 0 || status.finished >= status.records) return {};
+  const auto* record = session.cachedRecord(status.records);
+  if (!record) return QString("op %1").arg(QLocale(QLocale::English).toString(status.records));
+  const bool ended =
+      record->state == protocol::RecordState::done || record->state == protocol::RecordState::failed;
+  if (record->kind == protocol::RecordKind::playback || (ended && !record->error.empty())) return {};
+  return record->kind == protocol::RecordKind::vjp ? "the VJP of " + QString::fromStdString(record->op)
+                                                   : inspector::opText(*record);
+}
+
+QString interruptText(const Kernel& kernel, const inspector::Session& session, const CellRunner& runner,
+                      int seconds) {
+  const QString cell = cellName(*runner.document(), runner.runningCell()), op = runningOp(session);
+  QString text = kernel.title() + ": interrupting" + (cell.isEmpty() ? QString() : " " + cell);
+  text += op.isEmpty() ? QString() : QString(": waits for %1 to end").arg(op);
+  return text + QString(", %1 s").arg(seconds);
+}
+
+MemoryWords memoryWords(const protocol::Status& status, const SessionMemory& memory) {
+  // As the Memory panel formats them, so that both show the same number.
+  const auto size = [](auto bytes) { return inspector::memoryText(static_cast<double>(bytes)); };
+  const QString own = QString("%1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
+  const auto tensors = memory.tensors();
+  QStringList tip;
+  MemoryWords words;
+  words.shown = "memory " + (tensors ? size(*tensors) + " in tensors" : own);
+  if (const auto resident = memory.resident(); resident > 0) {
+    words.shown += QString(", process %1").arg(size(resident));
+    tip << QString(
+               "Process: %1 of memory, as the system counts it: Python, libraries, and all that follows "
+               "here.")
+               .arg(size(resident));
+  }
+  if (tensors)
+    tip << QString(
+               "Tensors: %1 in storages on the CPU that are alive and that recorded ops read or made, as "
+               "Memory lists them. Views share a storage.")
+               .arg(size(*tensors));
+  tip << QString(
+             "Tapedeck's allocator: %1 (free, kept for the next tensors). Copies of values that the "
+             "recorder holds are among them.")
+             .arg(own);
+  words.tip = tip.join(QLatin1Char('\n'));
+  return words;
 }
 
 QString noEngineText(const Stepper& stepper) {

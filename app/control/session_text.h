@@ -3,6 +3,7 @@
 
 #include <QString>
 
+#include "app/control/session_memory.h"
 #include "app/control/stepper.h"
 #include "inspector/model/variables/frames_model.h"
 
@@ -11,6 +12,18 @@ namespace tapedeck::app {
 /// For the status bar: "session: paused before matmul, cell [3] line 4".
 QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
                     const CellRunner& runner);
+/// The same after an interrupt, while the cell has not ended: "session: interrupting cell [3]: waits for
+/// aten.mm to end, 2 s".
+QString interruptText(const Kernel& kernel, const inspector::Session& session, const CellRunner& runner,
+                      int seconds);
+/// The op that runs now, as far as the window knows; empty: none.
+QString runningOp(const inspector::Session& session);
+
+/// What the status bar says of memory, and what its tooltip says that this counts.
+struct MemoryWords {
+  QString shown, tip;
+};
+MemoryWords memoryWords(const protocol::Status& status, const SessionMemory& memory);
 
 /// Why variables can't be shown in a running session; empty: they can.
 QString noEngineText(const Stepper& stepper);

@@ -13,18 +13,18 @@ namespace tapedeck::debug {
 /// A gradient that the trace of a graph function made, or one of its VJPs.
 inline bool is_traced_gradient(const RecordHead& head) {
   if (head.kind != EventKind::call || !head.backward) return false;
-  const std::string name = name_of(head.name);
+  const std::string name = name_of(head.name());
   return name == "gradient" || name.starts_with("VJP of ");
 }
 
 /// A call of a graph function, and no part of one.
 inline bool is_function_call(const RecordHead& head) {
-  return head.kind == EventKind::call && name_of(head.name).ends_with(')');
+  return head.kind == EventKind::call && name_of(head.name()).ends_with(')');
 }
 
 /// The side of a branch that ran (graph::branch_name).
 inline bool is_branch_side(const RecordHead& head) {
-  return head.kind == EventKind::call && !is_function_call(head) && name_of(head.name).starts_with("if");
+  return head.kind == EventKind::call && !is_function_call(head) && name_of(head.name()).starts_with("if");
 }
 
 /// Memory: as deep as records nest, for each thread.

@@ -8,6 +8,7 @@
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/tensor/device_memory.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -144,6 +145,9 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   if (!record.cell.empty()) record.execution = recorder.cell_runs().execution_of(record.cell, number);
   record.file = location.file;
   record.line = location.line;
+  SourceCall call = call_of(head.call());
+  record.call = std::move(call.text);
+  record.call_is_line = call.whole_line;
   record.thread = head.thread;
   record.start_ns = view.start_ns;
   record.call_ns = view.call_ns;
@@ -154,7 +158,9 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.duration_ns = view.duration_ns;
   if (head.op) {
     record.vjp_formula = head.op->vjp_formula;
-    const std::size_t count = std::min(head.attributes.size(), head.op->attributes.size());
+    // A VJP's are none of the op (foreign_saved.h).
+    const bool own = head.kind != EventKind::vjp;
+    const std::size_t count = own ? std::min(head.attributes.size(), head.op->attributes.size()) : 0;
     for (std::size_t i = 0; i < count; ++i)
       record.attributes.push_back({head.op->attributes[i].name, to_string(head.attributes[i])});
   }
@@ -237,6 +243,9 @@ protocol::Status describe_status(const Recorder& recorder) {
     const DeviceMemory& memory = device_memory(device);
     status.gpus.push_back({to_string(device), memory.statistics().bytes_in_use, memory.capacity()});
   }
+  if (ForeignDevices* foreign = foreign_devices_or_null())
+    for (const ForeignUse& use : foreign->use())
+      status.gpus.push_back({to_string(use.device), use.used, use.total});
   return status;
 }
 

@@ -42,7 +42,7 @@ void GroupIndex::take(const RecordGlance& record) {
   const std::uint32_t around = around_.of(record).call;
   const RecordHead& head = record.head;
   const bool is_call = head.kind == EventKind::call;
-  if (is_call) calls_.push_back({record.number, around, head.name, head.scope});
+  if (is_call) calls_.push_back({record.number, around, head.name(), head.scope});
   add_scope(record.number, head.scope, is_call ? record.number : around);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/debug/value_look.h"
+#include "engine/protocol/call_text.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/trace/clock.h"
 #include "engine/record/trace/scope.h"
@@ -28,7 +29,7 @@ Verdict TermLook::look(const TextTerm& term, const RecordGlance& record) {
   const RecordHead& head = record.head;
   if (term.part == FilterPart::is) return verdict_of(protocol::is_state(term, head.backward, record.state));
   return verdict_of(op(term, head) || kind(term, head) || scope(term, head.scope) || location(term, record) ||
-                    dtypes(term, record.inputs) || dtypes(term, record.outputs) ||
+                    call(term, head) || dtypes(term, record.inputs) || dtypes(term, record.outputs) ||
                     named(term, FilterPart::reads, record.inputs) ||
                     named(term, FilterPart::writes, record.outputs));
 }
@@ -77,7 +78,8 @@ Verdict TermLook::look(const protocol::NameTerm&, const RecordGlance&) {
 
 bool TermLook::op(const TextTerm& term, const RecordHead& head) {
   if (!looks_at(term, FilterPart::op)) return false;
-  if (!head.op) return names_.of(head.name, [&] { return term.finds(FilterPart::op, name_of(head.name)); });
+  if (!head.op)
+    return names_.of(head.name(), [&] { return term.finds(FilterPart::op, name_of(head.name())); });
   if (head.op == last_op_) return last_op_verdict_;
   const auto [known, is_new] = ops_.try_emplace(head.op, false);
   if (is_new) known->second = term.finds(FilterPart::op, head.op->name);
@@ -98,6 +100,14 @@ bool TermLook::kind(const TextTerm& term, const RecordHead& head) {
 bool TermLook::scope(const TextTerm& term, std::uint32_t number) {
   return looks_at(term, FilterPart::scope) &&
          scopes_.of(number, [&] { return term.finds(FilterPart::scope, scope_text(number)); });
+}
+
+bool TermLook::call(const TextTerm& term, const RecordHead& head) {
+  if (!looks_at(term, FilterPart::call)) return false;
+  const std::uint32_t number = head.call();
+  return number != 0 && calls_.of(number, [&] {
+    return term.finds(FilterPart::call, protocol::on_one_line(call_of(number).text));
+  });
 }
 
 bool TermLook::location(const TextTerm& term, const RecordGlance& record) {

@@ -67,6 +67,7 @@ class TermLook {
   bool op(const protocol::TextTerm& term, const RecordHead& head);
   bool kind(const protocol::TextTerm& term, const RecordHead& head);
   bool scope(const protocol::TextTerm& term, std::uint32_t number);
+  bool call(const protocol::TextTerm& term, const RecordHead& head);
   bool location(const protocol::TextTerm& term, const RecordGlance& record);
   const CellVerdicts& cell(const protocol::TextTerm& term, std::uint32_t location);
   bool dtypes(const protocol::TextTerm& term, std::span<const std::uint64_t> tensors);
@@ -85,7 +86,7 @@ class TermLook {
   std::unordered_map<const OpDef*, bool> ops_;
   std::unordered_map<std::string, CellVerdicts> cells_;  ///< by id; they stay where they are
   std::vector<const CellVerdicts*> cells_of_locations_;
-  Verdicts names_, kinds_, scopes_, locations_, names_of_tensors_, specs_;
+  Verdicts names_, kinds_, scopes_, locations_, calls_, names_of_tensors_, specs_;
 };
 
 }  // namespace tapedeck::debug

@@ -10,6 +10,7 @@
 #include "engine/backend/backend.h"
 #include "engine/cpu/parallel.h"
 #include "engine/record/values/device_values.h"
+#include "engine/tensor/foreign_devices.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strings.h"
 
@@ -231,6 +232,12 @@ void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, co
                           {rows.step, columns.step},
                           {plane.stride[0], plane.stride[1]}};
   const std::int64_t first = plane.offset + rows.first * plane.stride[0] + columns.first * plane.stride[1];
+  if (is_foreign(values.device())) {
+    const Tensor part = Tensor::view(values.storage(), values.dtype(), {of.extent[0], of.extent[1]},
+                                     {of.stride[0], of.stride[1]}, values.offset() + first);
+    cells = foreign_devices().cells(part, rows.step, columns.step, static_cast<int>(cell));
+    return;
+  }
   const auto size = static_cast<std::int64_t>(item_size(values.dtype()));
   backend(values.device())
       .cell_values(values.device().index, values.dtype(), values.raw() + first * size, of,
@@ -269,9 +276,11 @@ Tensor in_numbers(const Tensor& tensor) {
 }
 
 protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request, const CancelFlag* cancel) {
-  const bool is_there = is_inspected_there(tensor);
-  const Tensor elements =
-      reshaped(is_there ? tensor : tensor.on_host(), wanted_shape(tensor, request.reshape));
+  // Of any dtype, single elements are taken out of a framework's device.
+  const bool stays = is_inspected_there(tensor) ||
+                     (is_foreign(tensor.device()) && request.row_step == 1 && request.column_step == 1);
+  const Tensor elements = reshaped(stays ? tensor : tensor.on_host(), wanted_shape(tensor, request.reshape));
+  const bool is_there = !elements.on_cpu();
   const std::vector<std::int64_t> slice = full_slice(elements.shape(), request.slice);
   const Plane plane = plane_of(elements, slice);
   const TileSide rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);

@@ -85,7 +85,9 @@ Tensors in_call(const Graph& graph, const std::string& signature, std::span<cons
     Part part;
     part.around = traced_part();
     part.name = signature;
-    part.location = tracer->location();
+    const CallSite site = tracer->call_site();
+    part.location = site.location;
+    part.call = site.call;
     part.scope = current_scope();
     part.backward = part.around && part.around->backward;
     part.inputs = ids_of(arguments.first(graph.arguments));
@@ -109,7 +111,7 @@ Tensors in_part(const Node& node, const std::function<std::string()>& name, std:
                 const std::function<Tensors()>& run) {
   Observer* observer = current_observer();
   if (!observer) return run();
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   const WholeScope scope(node.scope);
   const std::string text = name();
   const Tensors shown = without_arrays(inputs);
@@ -141,7 +143,7 @@ std::string iteration_name(std::uint64_t number) {
 
 bool decides(const Node& node, const Tensor& predicate) {
   if (Observer* observer = current_observer()) {
-    const LocationScope location(node.location);
+    const LocationScope location({node.location, node.call});
     observer->left(predicate);
   }
   return predicate.item() != 0;
@@ -193,7 +195,7 @@ void PartFollower::begin(const Part& part) {
     if (part.forward != 0) open.again->forward = ids_of(values_of({part.forward}))[0];
     open.traced = std::make_unique<TracedPartScope>(open.again);
   } else if ((open.observer = current_observer()) != nullptr) {
-    const LocationScope location(part.location);
+    const LocationScope location({part.location, part.call});
     const WholeScope scope(part.scope);
     Event event = event_of(part.name, inputs);
     event.part = !part.is_call;

@@ -19,8 +19,9 @@ struct Part {
   std::shared_ptr<const Part> around;  ///< nullptr: the function itself
   std::string name;                    ///< "g(x: float32 (3,))", "gradient", "VJP of tanh, line 8"
   std::uint32_t location = 0, scope = 0;
-  bool is_call = true;    ///< of another function; else a tape's gradient, or a VJP of that
-  bool backward = false;  ///< what it runs are gradients
+  bool is_call = true;     ///< of another function; else a tape's gradient, or a VJP of that
+  bool backward = false;   ///< what it runs are gradients
+  std::uint32_t call = 0;  ///< what the program wrote at the location
   /// Ids of the trace's tensors; 0: undefined, or not known. Of a VJP: cotangents and gradients.
   std::vector<std::uint64_t> inputs = {}, results = {};
   const OpDef* vjp_of = nullptr;  ///< of an op's VJP

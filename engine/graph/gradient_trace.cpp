@@ -101,7 +101,7 @@ void TapedGraph::ForwardTrace::run_op_node(std::int32_t number) {
   Tensors inputs;
   for (const Value input : node.inputs) inputs.push_back(symbol(input));
   const Attributes attributes = node.draws ? drawn(node, number, inputs) : node.attributes;
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   const WholeScope scope(node.scope);
   const Tensors results = run_op(*node.op, inputs, attributes);
   for (std::size_t k = 0; k < results.size(); ++k) {

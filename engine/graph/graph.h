@@ -134,6 +134,7 @@ struct Node {
   std::int32_t draw_of = -1;
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
   std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
+  std::uint32_t call = 0;        ///< what it wrote there; 0: unknown
   std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
   std::shared_ptr<const Part> part;  ///< the call of another function that it comes from (calls.h)
   Names names;                       ///< what the program's names held before it

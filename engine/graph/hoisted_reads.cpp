@@ -107,6 +107,7 @@ class Hoister {
       node.kind = NodeKind::read;
       node.variable = variable;
       node.location = control.location;
+      node.call = control.call;
       node.scope = control.scope;
       const ValueSpec spec = spec_of(variable);
       set_results(node, {&spec, 1});

@@ -146,7 +146,7 @@ Tensors run_op_node(const Node& node, std::span<const Tensor> inputs, const Attr
     const ReusableTensor::Offer offer(unread);
     return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
   }
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   set_last_place(reinterpret_cast<std::uintptr_t>(&node));  // where a pass of its line may begin again
   const WholeScope scope(node.scope);
   if (!node.device) return run_op(*node.op, inputs, attributes);
@@ -177,7 +177,7 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
   for (const auto& variable : use.sources)
     sources.push_back(variable ? Tape::Source{{}, variable} : Tape::Source{inputs[next++], {}});
   std::vector<Tape::RowGradient> rows(sources.size());
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   const WholeScope scope(node.scope);
   const bool rows_wanted =
       std::ranges::any_of(use.parts, [](const auto& part) { return part.second != TapeUse::Part::whole; });
@@ -205,7 +205,7 @@ Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs
 void narrow_again(const Node& node, std::span<const Tensor> results) {
   auto* tracer = dynamic_cast<GraphTracer*>(current_tracer());
   if (!tracer || node.name != set_shape_name) return;
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   const WholeScope scope(node.scope);
   tracer->narrow(results[0], node.results[0].shape, node.unknown.empty() ? UnknownShape{} : node.unknown[0]);
 }
@@ -226,7 +226,7 @@ Tensors run_array(const Node& node, std::span<const Tensor> inputs) {
 }
 
 Tensors run_host(const Node& node, std::span<const Tensor> inputs) {
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   std::optional<WholeScope> scope;
   if (is_array_call(node)) scope.emplace(node.scope);
   std::optional<DeviceScope> device;  // of the ops that the function calls
@@ -290,12 +290,12 @@ Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs,
     case NodeKind::constant:
       return Tensors(1, node.constant);
     case NodeKind::read: {
-      const LocationScope location(node.location);
+      const LocationScope location({node.location, node.call});
       const WholeScope scope(node.scope);
       return Tensors(1, node.variable->read());
     }
     case NodeKind::assign: {
-      const LocationScope location(node.location);
+      const LocationScope location({node.location, node.call});
       const WholeScope scope(node.scope);
       Variable(*node.variable).assign(inputs[0]);
       break;

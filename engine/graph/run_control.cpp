@@ -31,7 +31,7 @@ Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> input
   };
   const Node& node = graph_.nodes[number];
   if (inputs[0].is_symbolic()) {  // this graph becomes part of one that is being traced
-    const LocationScope location(node.location);
+    const LocationScope location({node.location, node.call});
     const WholeScope scope(node.scope);
     return branch(
         inputs[0], [&] { return take(true); }, [&] { return take(false); });
@@ -56,7 +56,7 @@ Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs)
   const std::span<const Tensor> of_body = inputs.subspan(first_of_body);
   const Node& node = graph_.nodes[number];
   if (current_tracer()) {  // this graph becomes part of one that is being traced
-    const LocationScope location(node.location);
+    const LocationScope location({node.location, node.call});
     const WholeScope scope(node.scope);
     std::vector<Invariant> invariants;
     for (std::size_t i = 0; i < count; ++i)
@@ -110,7 +110,7 @@ Tensors Executable::run_unwind(std::size_t number, std::span<const Tensor> input
   const std::span<const Tensor> ending = inputs.subspan(count + 1, at_the_end);
   Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
   if (const auto* tracer = dynamic_cast<const GraphTracer*>(current_tracer())) {
-    const LocationScope location(node.location);
+    const LocationScope location({node.location, node.call});
     const WholeScope scope(node.scope);
     Unwind loop{variables, body.graph().may_lack, inputs[count], {}, Tensors(ending.begin(), ending.end())};
     for (std::size_t i = count; i < count + kept; ++i)
@@ -169,7 +169,7 @@ Tensors Executable::run_custom(std::size_t number, std::span<const Tensor> input
     for (const bool there : own->given) gradients.push_back(there ? found[next++] : Tensor());
     return gradients;
   };
-  const LocationScope location(node.location);
+  const LocationScope location({node.location, node.call});
   const WholeScope scope(node.scope);
   std::optional<UnobservedScope> unobserved;
   if (tracer) unobserved.emplace();

@@ -51,9 +51,9 @@ GraphTracer::GraphTracer(std::string name, GraphTracer* around) : around_(around
     forget_marks();
 }
 
-std::uint32_t GraphTracer::location() const {
-  const std::uint32_t captured = capture_location();
-  return captured == 0 && locate_ ? locate_() : captured;
+CallSite GraphTracer::call_site() const {
+  const CallSite captured = capture_call_site();
+  return captured.location == 0 && locate_ ? CallSite{locate_(), 0} : captured;
 }
 
 Tensor GraphTracer::parameter(const std::string& name, const ValueSpec& spec) {
@@ -68,7 +68,9 @@ Tensor GraphTracer::parameter(const std::string& name, const ValueSpec& spec) {
 std::int32_t GraphTracer::add(Node node, std::span<const Tensor> inputs) {
   const std::string_view what = node.op ? std::string_view(node.op->name) : std::string_view(graph_.name);
   for (const Tensor& input : inputs) node.inputs.push_back(value_of(input, what));
-  node.location = location();
+  const CallSite site = call_site();
+  node.location = site.location;
+  node.call = site.call;
   node.scope = current_scope();
   node.device = device_scope();
   node.part = traced_part();
@@ -309,14 +311,17 @@ void GraphTracer::add_own_gradient(OwnGradient own, std::span<const Tensor> inpu
 }
 
 void GraphTracer::playback_begins(std::span<const Tensor> targets) {
-  Part part{traced_part(), "gradient", location(), current_scope(), false, true};
+  const CallSite site = call_site();
+  Part part{traced_part(), "gradient", site.location, current_scope(), false, true, site.call};
   part.inputs = ids_of(targets);
   begin_part(std::move(part));
 }
 
 void GraphTracer::vjp_begins(const TracedVjp& vjp) {
   const Tensor output = vjp.outputs.empty() ? Tensor() : vjp.outputs[0];
-  Part part{traced_part(), "VJP of " + std::string(vjp.name), location(), current_scope(), false, true};
+  const CallSite site = call_site();
+  Part part{traced_part(), "VJP of " + std::string(vjp.name), site.location, current_scope(), false, true,
+            site.call};
   part.inputs = ids_of(vjp.cotangents);
   part.vjp_of = vjp.op;
   part.forward = output ? output.id() : 0;

@@ -13,6 +13,7 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/inference.h"
 #include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
 #include "engine/tape/tape_tracer.h"
 
 namespace tapedeck::graph {
@@ -36,7 +37,7 @@ class GraphTracer final : public TapeTracer {
   /// Asked for the place in the program where capture_location() knows none; of nested functions, too.
   void set_locate(std::function<std::uint32_t()> locate) { locate_ = std::move(locate); }
   /// Where the program is.
-  std::uint32_t location() const;
+  CallSite call_site() const;
   /// Another one for each tracer of the process.
   std::uint64_t number() const { return number_; }
 

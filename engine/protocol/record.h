@@ -91,9 +91,13 @@ struct Record {
   std::uint64_t execution = 0;  ///< of that cell: Jupyter's number, however often it ran since; 0: not known
   std::string file;             ///< source file, where no cell
   std::uint32_t line = 0;       ///< from 1; 0: unknown
-  std::uint64_t thread = 0;     ///< 0 for the first thread seen, then 1, 2, …
-  std::int64_t start_ns = 0;    ///< since the session's start: when the program called it
-  std::int64_t call_ns = 0;     ///< how long the call took
+  /// What the program wrote there, with its line breaks: "F.relu(x)"; empty: not known. In `backward` of the
+  /// forward op, where `line` is that op's.
+  std::string call;
+  bool call_is_line = false;  ///< only the line is known, which `call` is
+  std::uint64_t thread = 0;   ///< 0 for the first thread seen, then 1, 2, …
+  std::int64_t start_ns = 0;  ///< since the session's start: when the program called it
+  std::int64_t call_ns = 0;   ///< how long the call took
   WorkTime work = WorkTime::host;
   std::string device;              ///< that did the work; empty: the host, or no op
   std::int64_t work_start_ns = 0;  ///< since the session's start; 0 where it is not known
@@ -112,6 +116,7 @@ struct Record {
                  field("sums_gradients", &Self::sums_gradients), field("tape", &Self::tape),
                  field("scope", &Self::scope), field("cell", &Self::cell),
                  field("execution", &Self::execution), field("file", &Self::file), field("line", &Self::line),
+                 field("call", &Self::call), field("call_is_line", &Self::call_is_line),
                  field("thread", &Self::thread), field("start_ns", &Self::start_ns),
                  field("call_ns", &Self::call_ns), field("work", &Self::work), field("device", &Self::device),
                  field("work_start_ns", &Self::work_start_ns), field("duration_ns", &Self::duration_ns),

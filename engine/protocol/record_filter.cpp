@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/protocol/call_text.h"
+
 namespace tapedeck::protocol {
 namespace {
 
@@ -36,7 +38,7 @@ Condition parse_words(std::string_view text) {
     condition.position = at;
     const std::string_view rest = text.substr(at);
     TextTerm term;
-    for (std::size_t part = 0; part < static_cast<std::size_t>(FilterPart::writes); ++part) {
+    for (std::size_t part = 0; part < static_cast<std::size_t>(FilterPart::call); ++part) {
       const std::string_view name = part_names()[part];
       if (rest.size() <= name.size() || rest[name.size()] != ':' ||
           folded(rest.substr(0, name.size())) != name)
@@ -107,8 +109,8 @@ class Look {
         finds(FilterPart::kind, kind_text(record_.kind, record_.custom_gradient, record_.backward)) ||
         finds(FilterPart::scope, record_.scope) ||
         finds(FilterPart::cell, label_of(record_.cell, record_.execution, labels_)) ||
-        finds(FilterPart::file, record_.file) || any(record_.inputs, FilterPart::reads) ||
-        any(record_.outputs, FilterPart::writes));
+        finds(FilterPart::file, record_.file) || finds(FilterPart::call, on_one_line(record_.call)) ||
+        any(record_.inputs, FilterPart::reads) || any(record_.outputs, FilterPart::writes));
   }
   Verdict look(Flag flag) const {
     if (flag == Flag::bookmarked)

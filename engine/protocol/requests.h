@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 13;
+constexpr std::uint32_t version = 14;
 
 struct Hello {
   std::uint32_t protocol_version = version;

@@ -17,13 +17,15 @@ enum class Owner { cell, user, package };
 struct Code {
   Owner owner = Owner::user;
   std::string cell, file;
-  std::unordered_map<int, std::uint32_t> locations;  ///< by the offset of the instruction
+  // By the offset of the instruction:
+  std::unordered_map<int, std::uint32_t> locations;
+  std::unordered_map<int, std::uint32_t> calls, lines;  ///< what is written there, from intern_call
 };
 
 struct Place {
   PyCodeObject* code = nullptr;
   int instruction = -1;
-  std::uint32_t location = 0;
+  CallSite site;
 };
 
 /// All of it is guarded by Python's lock.
@@ -31,6 +33,7 @@ struct Lines {
   std::string package;
   std::vector<std::string> skipped;  ///< folders of other frameworks
   bool files_are_cells = false;
+  py::object written;  ///< tapedeck._debugging.written_calls.at, while lines are captured
   std::unordered_map<std::string, std::string> cells;  ///< cell by file name
   std::unordered_map<PyCodeObject*, Code> codes;
   std::array<Place, 1024>
@@ -76,33 +79,75 @@ std::uint32_t location_in(PyCodeObject* object, Code& code, int instruction) {
   return found->second;
 }
 
+/// Runs Python's code for it, of which the program is to notice nothing: not what it raises, nor in its
+/// profile.
+std::uint32_t find_call(PyCodeObject* object, int instruction, bool whole_line) {
+  const py::object written = lines().written;
+  if (!written) return 0;
+  const py::error_scope raised_before;
+  PyThreadState* const state = PyThreadState_Get();
+  PyThreadState_EnterTracing(state);
+  const auto found = py::reinterpret_steal<py::object>(PyObject_CallFunction(
+      written.ptr(), "Oii", reinterpret_cast<PyObject*>(object), instruction, whole_line));
+  PyThreadState_LeaveTracing(state);
+  SourceCall call;
+  if (found && PyTuple_Check(found.ptr())) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(found.ptr(), 0), &size);
+    if (text) call = {{text, static_cast<std::size_t>(size)}, PyTuple_GET_ITEM(found.ptr(), 1) == Py_True};
+  }
+  // An interrupt that came meanwhile comes at the next check instead.
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  PyErr_Clear();
+  return intern_call(call);
+}
+
+/// Found once for each instruction.
+std::uint32_t call_in(PyCodeObject* object, int instruction, bool whole_line = false) {
+  const auto calls = whole_line ? &Code::lines : &Code::calls;
+  Code& code = code_of(object);
+  if (const auto known = (code.*calls).find(instruction); known != (code.*calls).end()) return known->second;
+  const std::uint32_t call = find_call(object, instruction, whole_line);
+  // Other threads ran meanwhile, and may have ended the capturing.
+  if (const auto code_now = lines().codes.find(object); code_now != lines().codes.end())
+    (code_now->second.*calls)[instruction] = call;
+  return call;
+}
+
 /// The innermost frame of a cell; where there is none, the innermost of a file that is the user's.
-std::uint32_t search(py::object frame, Place& place) {
-  std::uint32_t in_file = 0;
+CallSite search(py::object frame, Place& place) {
+  py::object file_code;
+  int file_instruction = -1;
   bool innermost = true;
   while (frame) {
     auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
     PyCodeObject* object = PyFrame_GetCode(raw);
+    const auto held = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
     Code& code = code_of(object);
-    Py_DECREF(object);
     const int instruction = PyFrame_GetLasti(raw);
-    const bool decides = code.owner == Owner::cell || (code.owner == Owner::user && lines().cells.empty());
-    if (decides || (code.owner == Owner::user && in_file == 0)) {
+    if (code.owner == Owner::cell || (code.owner == Owner::user && lines().cells.empty())) {
       const std::uint32_t location = location_in(object, code, instruction);
-      if (decides && innermost) place = {object, instruction, location};
-      if (decides) return location;
-      in_file = location;
+      const CallSite site{location, call_in(object, instruction)};
+      if (innermost && lines().codes.contains(object)) place = {object, instruction, site};
+      return site;
+    }
+    if (code.owner == Owner::user && !file_code) {
+      file_code = held;
+      file_instruction = instruction;
     }
     innermost = false;
     frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
   }
-  return in_file;
+  if (!file_code) return {};
+  auto* object = reinterpret_cast<PyCodeObject*>(file_code.ptr());
+  const std::uint32_t location = location_in(object, code_of(object), file_instruction);
+  return {location, call_in(object, file_instruction)};
 }
 
-std::uint32_t capture_line() {
-  if (!PyGILState_Check()) return 0;  // a thread of C++
+CallSite capture_site() {
+  if (!PyGILState_Check()) return {};  // a thread of C++
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  if (!frame) return 0;
+  if (!frame) return {};
   PyCodeObject* code = PyFrame_GetCode(frame);
   const int instruction = PyFrame_GetLasti(frame);
   Py_DECREF(code);  // the frame holds it
@@ -111,9 +156,9 @@ std::uint32_t capture_line() {
   Place& place = lines().places[(address * 31 + static_cast<std::size_t>(instruction)) %
                                 std::tuple_size_v<decltype(Lines::places)>];
   if (place.code == code && place.instruction == instruction) {
-    const std::uint32_t location = place.location;
+    const CallSite site = place.site;
     Py_DECREF(frame);
-    return location;
+    return site;
   }
   return search(py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(frame)), place);
 }
@@ -144,7 +189,8 @@ std::uint32_t location_in_program() {
 
 void start_capturing_lines(const std::string& package) {
   lines().package = package.empty() || package.back() == '/' ? package : package + "/";
-  set_capture_location(&capture_line);
+  lines().written = py::module_::import("tapedeck._debugging.written_calls").attr("at");
+  set_capture_call_site(&capture_site);
 }
 
 void skip_lines_of(const std::string& folder) {
@@ -164,7 +210,8 @@ void show_files_as_cells() {
 
 void stop_capturing_lines() {
   lines().files_are_cells = false;
-  set_capture_location(nullptr);
+  set_capture_call_site(nullptr);
+  lines().written = py::object();
   lines().places.fill({});
   auto codes = std::move(lines().codes);
   lines().codes.clear();
@@ -190,6 +237,11 @@ bool has_cell(const std::string& cell) {
 
 std::uint32_t location_in_code(PyCodeObject* code, int instruction) {
   return location_in(code, code_of(code), instruction);
+}
+
+CallSite line_in_code(PyCodeObject* code, int instruction) {
+  const std::uint32_t location = location_in_code(code, instruction);
+  return {location, call_in(code, instruction, true)};
 }
 
 bool is_users(PyCodeObject* code) {

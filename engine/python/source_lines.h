@@ -1,14 +1,15 @@
-// Which line of the user's Python program an op comes from.
+// Which line of the user's Python program an op comes from, and how the call is written there.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "engine/python/python.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python {
 
-/// From now on each op learns its line (set_capture_location). `package`: folder whose files are not the
+/// From now on each op learns its line (set_capture_call_site). `package`: folder whose files are not the
 /// user's. Needs Python's lock, as all functions here.
 void start_capturing_lines(const std::string& package);
 /// For a program without cells: each file of the user's is a cell, named by its path, whose lines are the
@@ -19,7 +20,7 @@ void skip_lines_of(const std::string& folder);
 /// Ops learn no lines any longer. What was remembered of code objects goes.
 void stop_capturing_lines();
 
-/// The place of the innermost code that is the user's, as set_capture_location's function gives it, also
+/// The place of the innermost code that is the user's, as set_capture_call_site's function gives it, also
 /// while none is captured. Slow.
 std::uint32_t location_in_program();
 
@@ -33,6 +34,8 @@ const std::string& cell_of_code(PyCodeObject* code);
 bool has_cell(const std::string& cell);
 /// The location of an instruction, by its offset in bytes.
 std::uint32_t location_in_code(PyCodeObject* code, int instruction);
+/// The same, with the text of the whole line in place of a call.
+CallSite line_in_code(PyCodeObject* code, int instruction);
 /// Code of the user's, in cells or files: none of the package's.
 bool is_users(PyCodeObject* code);
 

@@ -37,7 +37,7 @@ BreakEvent seen_by_breakpoints(const Event& event, const RecordHead& head, std::
   BreakEvent seen;
   seen.kind = event.kind;
   seen.op = head.op;
-  seen.name = head.name;
+  seen.name = head.name();
   seen.custom_gradient = head.custom_gradient;
   seen.backward = head.backward;
   seen.depth = head.depth;
@@ -46,6 +46,7 @@ BreakEvent seen_by_breakpoints(const Event& event, const RecordHead& head, std::
   seen.forward = head.forward;
   seen.scope = head.scope;
   seen.location = head.location;
+  seen.call = head.call();
   seen.enclosing = enclosing;
   seen.place = last_place();
   seen.inputs = event.inputs;
@@ -184,7 +185,6 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
   RecordHead head;
   head.kind = event.kind;
   head.op = event.op;
-  if (!event.op) head.name = intern_name(event.name);
   head.custom_gradient = event.custom_gradient || event.kind == EventKind::custom;
   head.backward = event.kind == EventKind::playback || event.backward || (parent && parent->backward);
   head.depth = static_cast<std::uint16_t>(thread.open.size());
@@ -202,7 +202,10 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
     head.scope = parent->scope;
   // All ops of a built-in VJP come from the one line that played the tape, but for those of a hook of the
   // program.
-  head.location = parent && parent->hides_ops && !is_of_hook(event) ? parent->location : capture_location();
+  const CallSite site =
+      parent && parent->hides_ops && !is_of_hook(event) ? parent->site : capture_call_site();
+  head.location = site.location;
+  head.set_label(event.op ? 0 : intern_name(event.name), site.call);
   if (event.attributes) head.attributes = *event.attributes;
   head.start = now();
   return head;
@@ -335,8 +338,17 @@ std::uint64_t Recorder::begin(const Event& event) {
       begin_device_work(thread, number, event.device);
     return number;
   }
-  Open open{0,        event.kind,    head.backward, false,           head.forward, enclosing,
-            location, thread.waited, head.scope,    current_scope(), thread.ops};
+  Open open{0,
+            event.kind,
+            head.backward,
+            false,
+            head.forward,
+            enclosing,
+            {location, head.call()},
+            thread.waited,
+            head.scope,
+            current_scope(),
+            thread.ops};
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
@@ -370,7 +382,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     waited = thread.waited - thread.open[i].waited_before;
     ops = thread.ops - thread.open[i].ops_before;
     const bool is_call = thread.open[i].kind == EventKind::call && thread.open[i].enclosing == number;
-    if (is_call) Breakpoints::call_ended(thread.breaks, thread.open[i].location);
+    if (is_call) Breakpoints::call_ended(thread.breaks, thread.open[i].site.location);
     thread.open.resize(i);
     break;
   }

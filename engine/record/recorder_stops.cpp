@@ -92,7 +92,7 @@ void Recorder::finished(const FinishedGradient& gradient) {
     return;
   const Open& playback = thread.open.back();
   const GatePoint point{finisher_of(gradient, playback.number),
-                        playback.location,
+                        playback.site.location,
                         playback.enclosing,
                         0,
                         {gradient.source, gradient.gradient, gradient.rows, gradient.place, gradient.places}};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/record/recorder.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck {
 
@@ -15,7 +16,7 @@ struct Recorder::Open {
   bool hides_ops = false;       ///< a built-in VJP, or inside one: its ops are not stop points
   std::uint32_t forward = 0;    ///< the op whose VJP runs the ops inside
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient, itself included
-  std::uint32_t location = 0;
+  CallSite site;
   std::int64_t waited_before = 0;
   std::uint32_t scope = 0;         ///< of its record
   std::uint32_t scope_around = 0;  ///< the program's when it began

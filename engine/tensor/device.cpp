@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/tensor/error.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck {
 namespace {
@@ -30,6 +31,7 @@ bool names_a_place_above_devices(std::string_view part) {
 
 std::string to_string(Device device) {
   if (device.kind == DeviceKind::symbolic) return "no device";
+  if (is_foreign(device)) return foreign_device_name(device);
   return (device.kind == DeviceKind::cpu ? "/cpu:" : "/gpu:") + std::to_string(device.index);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/error.h"
+#include "engine/tensor/foreign_devices.h"
 #include "engine/tensor/observer_memory.h"
 
 namespace tapedeck {
@@ -43,6 +44,25 @@ struct StoragePool {
       device_block->memory->free(device_block);
     };
     return storage;
+  }
+
+  static Storage* make_foreign(Device device, std::size_t bytes, Storage::Release release, void* owner) {
+    Storage* storage = make(0);
+    set_owner(*storage, nullptr, bytes, &release_foreign,
+              static_cast<DeviceBlock*>(new ForeignBlock{{nullptr, nullptr, bytes}, release, owner}));
+    storage->device_ = device;
+    return storage;
+  }
+
+  /// It has no DeviceMemory: the engine's kernels are given copies on the host.
+  struct ForeignBlock : DeviceBlock {
+    Storage::Release release;
+    void* owner;
+  };
+  static void release_foreign(void* owner) {
+    auto* block = static_cast<ForeignBlock*>(static_cast<DeviceBlock*>(owner));
+    block->release(block->owner);
+    delete block;
   }
 
   static void set_owner(Storage& storage, const void* data, std::size_t bytes, Storage::Release release,
@@ -136,6 +156,14 @@ StoragePointer StoragePointer::borrow(const void* data, std::size_t bytes, Stora
   Storage* storage = StoragePool::make(0);
   StoragePool::set_owner(*storage, data, bytes, release, owner);
   return StoragePointer(storage);
+}
+
+StoragePointer foreign_storage(Device device, std::size_t bytes, Storage::Release release, void* owner) {
+  return StoragePointer::adopt(StoragePool::make_foreign(device, bytes, release, owner));
+}
+
+void* foreign_owner(const Storage& storage) {
+  return static_cast<StoragePool::ForeignBlock*>(storage.device_block())->owner;
 }
 
 }  // namespace tapedeck

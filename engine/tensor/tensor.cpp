@@ -8,6 +8,7 @@
 
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/device_memory.h"
+#include "engine/tensor/foreign_devices.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/reuse.h"
 #include "engine/tensor/strided_copy.h"
@@ -235,6 +236,7 @@ Tensor Tensor::scalar(double value, DType dtype) {
 
 Tensor Tensor::make_contiguous() const {
   if (contiguous()) return *this;
+  if (is_foreign(device())) return on_host();
   Tensor copy = allocate(dtype(), shape(), device());
   if (!on_cpu()) {
     device_memory(device()).use(storage()->device_block());
@@ -254,6 +256,7 @@ Tensor Tensor::on_host() const {
         "a ", dtype_name(dtype()), " tensor of shape ", shape_text(*this),
         " has no value yet: it belongs to a graph function that is being traced, and gets one each "
         "time the function runs");
+  if (is_foreign(device())) return foreign_devices().on_host(*this);
   std::int64_t lowest = offset(), end = offset();
   if (count() > 0) {
     for (int axis = 0; axis < rank(); ++axis)

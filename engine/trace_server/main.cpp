@@ -30,12 +30,17 @@ namespace {
 constexpr const char* usage =
     "tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY\n"
     "tapedeck-trace FILE --check\n"
-    "tapedeck-trace FILE --compare OTHER [--names MAP]";
+    "tapedeck-trace FILE --compare OTHER [--names MAP]\n"
+    "    Status 0: each weight has a counterpart, and nothing that was compared differs. 1: something "
+    "differs.\n"
+    "    2: an error. 3: nothing differs, but not enough could be compared: the last line says what is "
+    "missing.";
 
 struct Arguments {
   std::string file, endpoint, key_file;
   std::string other, names;  ///< compares the layers of both
   bool check = false;        ///< reads the whole file, and reports damage
+  bool help = false;
 };
 
 std::optional<Arguments> read_arguments(int count, char** texts) {
@@ -50,6 +55,8 @@ std::optional<Arguments> read_arguments(int count, char** texts) {
     if (target) {
       if (++i == count) return std::nullopt;
       *target = texts[i];
+    } else if (text == "--help") {
+      arguments.help = true;
     } else if (text == "--check") {
       arguments.check = true;
     } else if (arguments.file.empty() && !text.starts_with("--")) {
@@ -58,6 +65,7 @@ std::optional<Arguments> read_arguments(int count, char** texts) {
       return std::nullopt;
     }
   }
+  if (arguments.help) return arguments;
   const bool serves = !arguments.endpoint.empty() && !arguments.key_file.empty();
   if (arguments.file.empty() || serves + arguments.check + !arguments.other.empty() != 1) return std::nullopt;
   if (!arguments.names.empty() && arguments.other.empty()) return std::nullopt;
@@ -102,8 +110,26 @@ class OpenedFile {
   std::string temporary_;
 };
 
-/// Prints what the layers of both files have in common; returns the exit status: 1 where a value differs.
-int compare(tapedeck::Recorder& recorder, const Arguments& arguments) {
+/// What `diff` returns, and another one for a comparison that says too little.
+enum CompareStatus { all_agree = 0, one_differs = 1, compare_failed = 2, incomplete = 3 };
+
+/// "agrees after transposing the axes 1, 0", "DIFFERS, by up to 0.5 (relative 0.1)".
+void print_verdict(const tapedeck::protocol::ComparedOperand& one) {
+  using tapedeck::protocol::Agreement;
+  const char* layout = one.layout ? one.layout->c_str() : "";
+  if (one.values == Agreement::agree) {
+    std::printf("agrees%s%s", *layout ? " " : "", layout);
+  } else if (one.values == Agreement::differ && one.count > 0) {
+    std::printf("DIFFERS, by up to %.3g (relative %.3g)%s%s", one.max_absolute, one.max_relative,
+                *layout ? ", " : "", layout);
+  } else {
+    std::printf("%s%s%s", one.values == Agreement::differ ? "DIFFERS" : "not compared",
+                one.problem ? ": " : "", one.problem.value_or("").c_str());
+  }
+}
+
+/// Prints what the layers of both files have in common.
+CompareStatus compare(tapedeck::Recorder& recorder, const Arguments& arguments) {
   using namespace tapedeck;
   constexpr double relative = 1e-4, absolute = 1e-5;
   debug::Branches branches(recorder);
@@ -119,18 +145,13 @@ int compare(tapedeck::Recorder& recorder, const Arguments& arguments) {
       comparisons.layers({compared.comparison, relative, absolute, {}}, find, cancel, {});
   for (const protocol::ComparedLayer& layer : layers.layers)
     for (const protocol::ComparedLayerPart& part : layer.parts) {
-      const protocol::ComparedOperand& one = part.tensors;
-      const char* verdict = one.values == protocol::Agreement::agree    ? "agrees"
-                            : one.values == protocol::Agreement::differ ? "DIFFERS"
-                                                                        : "unknown";
-      std::printf("%s | %s: %s: %s%s%s", layer.left.value_or("").c_str(), layer.right.value_or("").c_str(),
-                  one.role.c_str(), verdict, one.layout ? " " : "", one.layout.value_or("").c_str());
-      if (one.values == protocol::Agreement::differ)
-        std::printf(", by up to %.3g (relative %.3g)", one.max_absolute, one.max_relative);
+      std::printf("%s | %s: %s: ", layer.left.value_or("").c_str(), layer.right.value_or("").c_str(),
+                  part.tensors.role.c_str());
+      print_verdict(part.tensors);
       std::printf("\n");
     }
   std::printf("%s\n", layers.sentence.c_str());
-  return layers.first ? 1 : 0;
+  return layers.first ? one_differs : layers.complete ? all_agree : incomplete;
 }
 
 /// Reads every record and every value; returns the exit status.
@@ -195,6 +216,10 @@ int main(int count, char** texts) {
     std::fprintf(stderr, "%s\n", usage);
     return 2;
   }
+  if (arguments->help) {
+    std::printf("%s\n", usage);
+    return 0;
+  }
   try {
     bound_memory();
     const OpenedFile opened(arguments->file);
@@ -210,7 +235,7 @@ int main(int count, char** texts) {
     wait_for_the_end(server);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return 1;
+    return arguments->other.empty() ? 1 : compare_failed;
   }
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/protocol/call_text.h"
 #include "engine/protocol/record_filter.h"
 
 namespace tapedeck::inspector {
@@ -106,6 +107,10 @@ QString opText(const Record& record) {
   if (record.sums_gradients) return QStringLiteral("sum of gradients");
   const QString device = deviceCopy(record).device;
   return device.isEmpty() ? QString::fromStdString(record.op) : QStringLiteral("copy to ") + device;
+}
+
+QString callText(const Record& record) {
+  return QString::fromStdString(protocol::on_one_line(record.call));
 }
 
 QString sourceText(const protocol::CompleteGradient& complete) {

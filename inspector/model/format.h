@@ -32,6 +32,8 @@ struct DeviceCopy {
 DeviceCopy deviceCopy(const protocol::Record& record);
 /// "matmul"; "copy to /gpu:0"; "sum of gradients"
 QString opText(const protocol::Record& record);
+/// What the program wrote where it called the op, on one line: "F.relu(x)"; empty where that is not known.
+QString callText(const protocol::Record& record);
 /// What the gradient is for: its name, "source 2 of 3", or "the source".
 QString sourceText(const protocol::CompleteGradient& complete);
 QString deviceText(const std::string& device);     ///< "/gpu:0"; empty for the CPU, where most is

@@ -33,9 +33,10 @@ class TorchWindow : protected SampleWindow {
       const auto* label = dialog()->findChild<QLabel*>(name);
       return label ? label->text() : QString();
     };
-    if (!waitFor([&] { return text("environmentVerdict").contains("torch"); }, patience))
-      return text("environmentVerdict");
-    if (const QString module = text("need:tapedeck"); !module.startsWith("✓")) return module;
+    // The path alone may have "torch" in it, while the interpreter is being asked.
+    (void)waitFor([&] { return !text("environmentVerdict").startsWith("Asking"); }, patience);
+    if (!text("environmentVerdict").contains(", torch ")) return "no torch: " + text("environmentVerdict");
+    if (const QString module = text("need:tapedeck"); !module.startsWith("✓")) return "no module: " + module;
     QTest::mouseClick(dialog()->findChild<QPushButton*>("useEnvironment"), Qt::LeftButton);
     return waitFor([&] { return !dialog(); }, patience) && showActive(window_.get())
                ? QString()
@@ -61,7 +62,10 @@ class TorchWindow : protected SampleWindow {
              stateOf(cell) == CellState::killed;
     };
     (void)waitFor([&] { return stateOf(cell) == CellState::busy || ended(); }, patience);
-    (void)waitFor(ended, patience);
+    // Why it did not is in what the window says.
+    if (!waitFor(ended, patience))
+      qWarning("cell %d did not end: %s\n%s", cell, qPrintable(state()),
+               qPrintable(window_->messages()->text()));
     return stateOf(cell);
   }
   /// Presses the key, and waits until the program stops elsewhere or the cell has ended.

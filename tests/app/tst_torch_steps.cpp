@@ -53,12 +53,14 @@ class TestTorchSteps : public QObject, private TorchWindow {
                ? session().cachedRecord(number)
                : nullptr;
   }
-  /// F10 passes through what a VJP and an op run inside, and through the start of a playback.
+  /// F10 passes through what a VJP runs inside, and through the start of a playback. What the program's own
+  /// Function runs is code of its, forward and backward: its ops are steps.
   bool isStopOfF10(qsizetype place) const {
     const Record& record = reference_[place];
     if (record.kind == RecordKind::playback) return false;
     if (record.parent == 0) return true;
     const qsizetype parent = static_cast<qsizetype>(record.parent - reference_[0].number);
+    if (reference_[parent].custom_gradient) return true;
     // What PyTorch's engine runs between its nodes (a detach for AccumulateGrad) is passed, too.
     return reference_[parent].kind == RecordKind::playback &&
            (record.kind == RecordKind::vjp || record.op == "autograd.AccumulateGrad" ||

@@ -128,6 +128,31 @@ class TestTorchTrouble : public QObject, private TorchWindow {
     QVERIFY(isIntact(cells));
   }
 
+  void anInterruptWithinALongOpSaysWhatItWaitsFor() {
+    const QStringList cells{"a = torch.ones(3000, 3000, dtype=torch.float64)\nb = a @ a", "b.shape"};
+    QCOMPARE(begin(cells), QString());
+    click(1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    const auto runs = [&] {
+      const auto* newest = session().record(session().recordCount());
+      return newest && newest->op == "aten.mm" && session().status().finished < newest->number;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(runs(), patience);
+    press(Qt::Key_I, Qt::ControlModifier);
+    // Before anything else happens: the op runs on.
+    QVERIFY2(state().contains("interrupting cell") && state().contains("waits for aten.mm to end, 0 s"),
+             qPrintable(state()));
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        window_->messages()->text().contains("was interrupted, and ends when aten.mm does, which runs now"),
+        qPrintable(window_->messages()->text()), patience);
+    shots(window_.get(), "torch-interrupting");
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::failed, patience);
+    QVERIFY2(outputText(*window_, 1).contains("KeyboardInterrupt"), qPrintable(outputText(*window_, 1)));
+    QTRY_VERIFY2(!state().contains("interrupting") && !window_->messages()->text().contains("aten.mm"),
+                 qPrintable(state() + window_->messages()->text()));
+    QVERIFY(isIntact(cells));
+  }
+
   void aKilledSessionIsReportedAndLosesNothing_data() {
     QTest::addColumn<QString>("cell");
     QTest::addColumn<bool>("outside");

@@ -1,13 +1,14 @@
 """What recording costs programs of PyTorch, as JSON lines: an op, and training steps of three models, in four states.
 
-    PYTHONPATH=FOLDER OMP_NUM_THREADS=1 INTERPRETER tests/bench/bench_torch.py [ROUNDS]
+    PYTHONPATH=FOLDER OMP_NUM_THREADS=1 INTERPRETER tests/bench/bench_torch.py [ROUNDS] [--device cuda]
 
 INTERPRETER has PyTorch, FOLDER Tapedeck's module for it. States: plain; idle (the dispatch mode is entered, nothing records); records
 (without values); values. They take turns, so that a slower moment of the machine meets all of them; times are of the program's own
-thread, the shortest of all rounds, in microseconds.
+thread, the shortest of all rounds, in microseconds. On another device than the CPU this is what the program's thread does, and its wait at
+the end of a round.
 """
+import argparse
 import json
-import sys
 import time
 
 import torch
@@ -61,9 +62,10 @@ def transformer():
     return Encoder(), torch.randn(8, 64, 128), torch.randint(10, [8])
 
 
-def step_of(make):
+def step_of(make, device):
     torch.manual_seed(1)
     model, images, labels = make()
+    model, images, labels = model.to(device), images.to(device), labels.to(device)
     optimiser = torch.optim.Adam(model.parameters())
 
     def step():
@@ -74,44 +76,63 @@ def step_of(make):
     return step
 
 
-def addition():
-    x, y = torch.randn(8, 8), torch.randn(8, 8)
+def addition(device):
+    x, y = torch.randn(8, 8, device=device), torch.randn(8, 8, device=device)
     return lambda: x + y
 
 
-def timed(work, count):
+def taped_addition(device):
+    x, y = torch.randn(8, 8, device=device, requires_grad=True), torch.randn(8, 8, device=device)
+    return lambda: x + y
+
+
+def calls_of_modules(device):
+    model = nn.Sequential(*(nn.Identity() for _ in range(10))).to(device)
+    x = torch.randn(8, 8, device=device)
+    return lambda: model(x)
+
+
+def timed(work, count, wait):
+    wait()
     began = time.thread_time()
     for _ in range(count):
         work()
+    wait()
     return (time.thread_time() - began) / count * 1e6
 
 
-def measured(work, count, state):
+def measured(work, count, state, wait):
     if state == "plain":
-        return timed(work, count)
+        return timed(work, count, wait)
     with recording():
         if state == "idle":
-            return timed(work, count)
+            return timed(work, count, wait)
         debug.attach(keep_values=state == "values")
         try:
-            return timed(work, count)
+            return timed(work, count, wait)
         finally:
             debug.stop()
 
 
-def main(rounds):
+def main(rounds, device):
     torch.set_num_threads(1)
-    cases = (("add, 8x8", addition(), 5000), ("MLP, step", step_of(mlp), 20), ("transformer, step", step_of(transformer), 5),
-             ("ResNet-18, step of 8 images", step_of(resnet), 1))
+    wait = (lambda: None) if device == "cpu" else getattr(torch, torch.device(device).type).synchronize
+    cases = (("add, 8x8", addition(device), 5000), ("add, 8x8, taped", taped_addition(device), 5000),
+             ("11 calls of modules without ops", calls_of_modules(device), 2000), ("MLP, step", step_of(mlp, device), 20),
+             ("transformer, step", step_of(transformer, device), 5), ("ResNet-18, step of 8 images", step_of(resnet, device), 1))
     for name, work, count in cases:
         work()
         best = dict.fromkeys(STATES, float("inf"))
         for _ in range(rounds):
             for state in STATES:
-                best[state] = min(best[state], measured(work, count, state))
-        print(json.dumps({"case": name, **{f"{state}_us": round(best[state], 2) for state in STATES},
+                best[state] = min(best[state], measured(work, count, state, wait))
+        print(json.dumps({"case": name, "device": device, **{f"{state}_us": round(best[state], 2) for state in STATES},
                           "recorded_to_plain": round(best["values"] / best["plain"], 2)}), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rounds", nargs="?", type=int, default=3, metavar="ROUNDS")
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    main(options.rounds, options.device)

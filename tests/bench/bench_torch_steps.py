@@ -1,6 +1,8 @@
 """What recording costs programs of PyTorch, as JSON lines: a thousand sums of small matrices (whose milliseconds are microseconds of an
 op), and a training step of a perceptron, of ResNet-18 on eight images of 224 × 224, and of a small transformer, in three states: plain
-(Tapedeck isn't imported), attached (Tapedeck sees the ops, the recording is off), and recorded with values.
+(Tapedeck isn't imported), attached (Tapedeck sees the ops, the recording is off), and recorded with values. Beside them, in the same run,
+what other tools cost: a dispatch mode in Python that only passes ops on, one that notes each op with its shapes, torch.profiler (without
+starting and stopping it), and TorchLens where it is installed, which sees the forward pass alone and is compared with that.
 
     INTERPRETER tests/bench/bench_torch_steps.py [--rounds N] [--threads N] [--device cuda] [CASE …]
 
@@ -9,6 +11,9 @@ that what else the machine does touches all of them. `ms`: the fastest round's m
 of all threads, which a busy machine changes less; `ratio`, `cpu_ratio`: to the plain state's.
 """
 import argparse
+import collections
+import contextlib
+import importlib.util
 import json
 import os
 import resource
@@ -17,15 +22,51 @@ import traceback
 
 import torch
 import torch._dynamo  # optimisers import it at their first step
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch_models import STEPS
 
-STATES = ("plain", "attached", "recorded")
+OURS = ("plain", "attached", "recorded")
+MODES = ("passing_mode", "logging_mode")
+FORWARD = ("plain_forward", "torchlens")  # what TorchLens sees, alone
 SECONDS = 0.5  # of a round, at least
+
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class Logging(TorchDispatchMode):
+    """Notes the op, and the shapes and dtypes of what it takes, of the newest 100,000 calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = collections.deque(maxlen=100_000)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.append((str(func), [(tuple(one.shape), one.dtype) for one in args if isinstance(one, torch.Tensor)]))
+        return func(*args, **(kwargs or {}))
+
+
+def forward_of(step, state):
+    """The forward pass of a training step, as TorchLens runs it, or plain."""
+    if state == "plain_forward":
+        return lambda: step.model(step.inputs)
+    import torchlens
+    return lambda: torchlens.log_forward_pass(step.model, step.inputs, layers_to_save="all")
+
+
+def states_of(case):
+    """Of this case, in this environment."""
+    lens = FORWARD if case != "sums" and importlib.util.find_spec("torchlens") else ()
+    return (*OURS, *MODES, "profiler", *lens)
 
 
 def enter(state):
     """Brings this process into the state; returns what counts its records, or None."""
-    if state == "plain":
+    if state in MODES:
+        (Passing() if state == "passing_mode" else Logging()).__enter__()
+    if state not in ("attached", "recorded"):
         return None
     from tapedeck import _engine
     from tapedeck._session import torch_programs
@@ -35,13 +76,18 @@ def enter(state):
     return _engine.debug.status
 
 
+def synchronize(device):
+    if device != "cpu":
+        getattr(torch, torch.device(device).type).synchronize()
+
+
 def measured(step, count, device):
     """Milliseconds of a step, and of processor time."""
+    synchronize(device)
     began, cpu_began = time.perf_counter(), time.process_time()
     for _ in range(count):
         step()
-    if device != "cpu":
-        torch.cuda.synchronize()
+    synchronize(device)
     return (time.perf_counter() - began) / count * 1e3, (time.process_time() - cpu_began) / count * 1e3
 
 
@@ -50,14 +96,17 @@ def serve(state, case, options, asked, answers):
     torch.set_num_threads(options.threads)
     status = enter(state)
     step = STEPS[case](options.device)
+    if state in FORWARD:
+        step = forward_of(step, state)
     losses = [step() for _ in range(3)]
     before = status()["records"] if status else 0
     losses.append(step())
     records = status()["records"] - before if status else 0
     count = max(1, int(SECONDS * 1e3 / measured(step, 1, options.device)[0]))
     for _ in asked:
-        ms, cpu_ms = measured(step, count, options.device)
-        answer = dict(ms=ms, cpu_ms=cpu_ms, losses=losses, records=records,
+        with torch.profiler.profile() if state == "profiler" else contextlib.nullcontext():
+            ms, cpu_ms = measured(step, count, options.device)
+        answer = dict(ms=ms, cpu_ms=cpu_ms, losses=losses if state not in FORWARD else [], records=records,
                       held_mb=round(status()["held_bytes"] / 1e6) if status else 0,
                       peak_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
         answers.write(json.dumps(answer) + "\n")
@@ -110,21 +159,23 @@ class Process:
 
 
 def bench(case, options):
-    processes = {}
-    for state in STATES:
+    states, processes = states_of(case), {}
+    for state in states:
         processes[state] = Process(state, case, options, list(processes.values()))
     rounds = [{state: process.round() for state, process in processes.items()} for _ in range(options.rounds)]
     for process in processes.values():
         process.end()
-    best = {state: {key: min(one[state][key] for one in rounds) for key in ("ms", "cpu_ms")} for state in STATES}
-    for state in STATES:
-        last = rounds[-1][state]
+    best = {state: {key: min(one[state][key] for one in rounds) for key in ("ms", "cpu_ms")} for state in states}
+    for state in states:
+        last, plain = rounds[-1][state], best["plain_forward" if state in FORWARD else "plain"]
         print(json.dumps(dict(bench="torch_step", case=case, state=state, ms=round(best[state]["ms"], 3),
-                              ratio=round(best[state]["ms"] / best["plain"]["ms"], 3), cpu_ms=round(best[state]["cpu_ms"], 3),
-                              cpu_ratio=round(best[state]["cpu_ms"] / best["plain"]["cpu_ms"], 3), records=last["records"],
-                              same_losses=last["losses"] == rounds[-1]["plain"]["losses"], held_mb=last["held_mb"],
-                              peak_mb=last["peak_mb"], device=options.device, threads=options.threads, torch=torch.__version__)),
-              flush=True)
+                              ratio=round(best[state]["ms"] / plain["ms"], 3), cpu_ms=round(best[state]["cpu_ms"], 3),
+                              cpu_ratio=round(best[state]["cpu_ms"] / plain["cpu_ms"], 3), records=last["records"],
+                              same_losses=last["losses"] == rounds[-1]["plain"]["losses"] if state not in FORWARD else None,
+                              held_mb=last["held_mb"], peak_mb=last["peak_mb"], device=options.device, threads=options.threads,
+                              torch=torch.__version__)), flush=True)
+    if not importlib.util.find_spec("torchlens"):
+        print(json.dumps(dict(bench="torch_step", case=case, state="torchlens", missing="it is not installed here")), flush=True)
 
 
 def main():

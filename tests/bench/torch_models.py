@@ -112,6 +112,7 @@ def step_of(model, inputs, labels, optimizer):
         optimizer.step()
         return loss.item()
 
+    step.model, step.inputs = model, inputs
     return step
 
 

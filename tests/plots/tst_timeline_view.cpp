@@ -241,7 +241,7 @@ void TestTimelineView::copiesARow() {
   QTest::keyClick(window.table(), Qt::Key_C, Qt::ControlModifier);
   QCOMPARE(
       QGuiApplication::clipboard()->text(),
-      QStringLiteral("1\t▼ matmul\t10×784, 784×196 → 10×196\tX:0, W:0\tfloat32\t/cpu:0\t[3]:4\t10 ns\t\t"));
+      QStringLiteral("1\t▼ matmul\t10×784, 784×196 → 10×196\tX:0, W:0\tfloat32\t/cpu:0\t[3]:4\t10 ns\t\t\t"));
 }
 
 void TestTimelineView::aMillionRowsFetchOnlyWhatIsSeen() {

@@ -101,6 +101,7 @@ class TestCondition : public QObject {
         {"out.shape == 3", 0, "A shape is compared with a shape, a dtype with a dtype."},
         {"opp:matmul", 0,
          "There is no part \"opp\"; there are op, kind, scope, cell, file, name, is, dtype, reads, writes, "
+         "call, "
          "shape and line. Quotes turn it into a word."},
         {"op == 3", 0,
          "\"op\" has a meaning of its own in conditions, without spaces: op:… or op=…; a Python variable of "

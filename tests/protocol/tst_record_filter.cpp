@@ -15,6 +15,7 @@ Record a_record() {
   record.scope = "net/Größe eins";
   record.cell = "a1b2";
   record.file = "/home/ada/my file.py";
+  record.call = "net(x,\n    'a  b',  # the input\n)";
   record.inputs.resize(2);
   record.inputs[0].name = "W:0";
   record.outputs.resize(1);
@@ -63,6 +64,14 @@ class TestRecordFilter : public QObject {
     row("file:net", false);
     row("name:w", true);
     row("name:matmul", false);
+    row("call:net", true);
+    row("call:\"net(x, 'a  b',\"", true);
+    row("call:input", false);  // a comment
+    row("call:matmul", false);
+    row("call:net*)", true);
+    row("call:net*(", false);
+    row("call:", true);
+    row("'a", false);  // a word alone looks at no call
     row("kind:forward", true);
     row("kind:playback", false);
     row("is:forward", true);

@@ -22,6 +22,15 @@ def records(**wanted):
 def preview(tensor):
     return tensor["preview"].strip("[]")
 
+def asking():
+    "A client of this process's own debug server, as a window has one."
+    import secrets, tempfile
+    from debug_client import Client
+    entry = dict(endpoint=f"ipc://{tempfile.mkdtemp(prefix='td-')}/s", key=secrets.token_hex(16),
+                 protocol_version=debug.PROTOCOL_VERSION)
+    debug.start(entry["endpoint"], entry["key"].encode())
+    return Client(entry, 60)
+
 for line in sys.stdin:
     name, program, before = json.loads(line)
     sys.stdout.flush()
@@ -31,7 +40,8 @@ for line in sys.stdin:
         problem = skipped = ""
         try:
             exec(before)
-            debug.attach(files_are_cells=True)
+            if not debug.recording():  # which asking() begins, too
+                debug.attach(files_are_cells=True)
             torch_programs.install()
             exec(compile(program, name, "exec"), globals())
         except unittest.SkipTest as reason:
@@ -49,9 +59,13 @@ for line in sys.stdin:
 @needs_module
 class RecordedPrograms(unittest.TestCase):
     maxDiff = None
+    modules = ()  # folders of what the programs import
+
     @classmethod
     def setUpClass(cls):
-        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
+        variables = environment()
+        variables["PYTHONPATH"] = ":".join(filter(None, [variables.get("PYTHONPATH"), *map(str, cls.modules)]))
+        cls.runner = subprocess.Popen([TORCH, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables)
         cls.addClassCleanup(cls.end)
 
     @classmethod

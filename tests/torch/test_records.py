@@ -315,6 +315,39 @@ class Records(RecordedPrograms):
             assert doubled["dtype"] == "bfloat16" and preview(doubled) == "2. 2.", doubled
         """)
 
+    def test_complex_numbers_beside_tensors(self):
+        self.check("""
+            x = torch.full((3,), 2, dtype=torch.complex64)
+            y = x * 1j
+            z = y + (1 - 2j)
+            assert torch.equal(z, torch.full((3,), 1 + 0j, dtype=torch.complex64)), z
+            for record in records(op="aten.mul.Tensor") + records(op="aten.add.Tensor"):
+                assert not record.get("error"), record
+        """)
+
+    def test_an_interrupt_while_a_kind_of_op_is_tried_again_is_the_programs(self):
+        # The first call of a kind runs twice.
+        self.check("""
+            calls = []
+            def sinh(x):
+                calls.append(x)
+                if len(calls) == 2:
+                    raise KeyboardInterrupt
+                return x.exp()
+            library = torch.library.Library("aten", "IMPL")
+            library.impl("sinh", sinh, "CPU")
+            try:
+                y = torch.ones(2).sinh()
+                for _ in range(1000):
+                    pass
+                raise AssertionError("the interrupt was lost")
+            except KeyboardInterrupt:
+                pass
+            assert len(calls) == 2, calls
+            torch.ones(2).sinh()
+            assert len(calls) == 4, "the kind is tried again"
+        """)
+
 
 if __name__ == "__main__":
     main()

@@ -20,7 +20,7 @@ def copy_of(value):
     """The tensors in an argument or a result, in order, as (dtype, shape, numbers); None in their place where they are
     sparse or too many, or where there are none: forward mode has tensors on the device `meta`, and zeros without memory."""
     if isinstance(value, torch.Tensor):
-        if (value.layout != torch.strided or value.device.type != "cpu" or value.numel() > MOST_ELEMENTS
+        if (value.layout != torch.strided or value.device.type == "meta" or value.numel() > MOST_ELEMENTS
                 or value._is_zerotensor()):
             return [(str(value.dtype).removeprefix("torch."), list(value.shape), None)]
         with torch.no_grad():
@@ -72,7 +72,7 @@ class Witness(TorchDispatchMode):
 
 def run(path, place):
     """Runs the program recorded and served, and writes PLACE.json: what came of the comparison. TAPEDECK_WITNESS in the environment is
-    JSON of count, seed, and budget (bytes, or None)."""
+    JSON of count, seed, budget (bytes, or None), and maybe the device on which its tensors are made."""
     from debug_client import Client
     from run_programs import plain
     from shown_values import Comparison
@@ -84,6 +84,8 @@ def run(path, place):
     budget = {} if options["budget"] is None else dict(budget_bytes=options["budget"])
     _engine.debug.start(entry["endpoint"], entry["key"].encode(), **budget)
     torch_programs.install()
+    if options.get("device", "cpu") != "cpu":
+        torch.set_default_device(options["device"])
     with Witness(options["count"], f"{options['seed']} {os.path.basename(path)}", _engine.torch.newest_record) as witness:
         plain(path)
     with _disable_current_modes(), Client(entry) as client:

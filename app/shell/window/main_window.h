@@ -43,6 +43,7 @@ class NotebookView;
 class PanelDocks;
 class PastDialog;
 class RunControl;
+class SessionMemory;
 class StartPage;
 class TraceControl;
 class TypingWatch;
@@ -156,6 +157,7 @@ class MainWindow : public QMainWindow {
   AttachControl* attaching_ = nullptr;
   TraceControl* traces_ = nullptr;
   RunControl* runs_ = nullptr;
+  SessionMemory* memory_ = nullptr;
   PastDialog* past_ = nullptr;    ///< from when it was asked for
   QTimer labelling_, stateSoon_;  ///< what is shown anew once for many cells
   QSet<QString> unlabelled_;      ///< cells that may have another name by now

@@ -183,8 +183,11 @@ void MainWindow::connectSession() {
     else
       updateState();
   });
-  runs_ = new RunControl({kernel_, runner_, document_, notebook_, messages_, actions_}, this);
+  runs_ = new RunControl({kernel_, runner_, document_, notebook_, messages_, actions_, session_}, this);
   connect(runs_, &RunControl::told, this, &MainWindow::tell);
+  connect(&runs_->interrupts(), &InterruptWatch::changed, this, &MainWindow::updateState);
+  memory_ = new SessionMemory(session_, this);
+  connect(memory_, &SessionMemory::changed, this, &MainWindow::updateState);
   connect(stepper_, &Stepper::stateChanged, this, &MainWindow::updateState);
   connect(options_, &SessionOptions::changed, this, &MainWindow::updateState);
   for (const auto signal : {&inspector::Session::statusChanged, &inspector::Session::cleared}) {
@@ -270,12 +273,17 @@ void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, 
 
 void MainWindow::updateState() {
   const auto& status = session_->status();
-  QStringList parts{sessionText(*stepper_, *kernel_, *session_, *runner_)};
+  const int interrupting = runs_ ? runs_->interrupts().seconds() : -1;
+  QStringList parts{interrupting < 0 ? sessionText(*stepper_, *kernel_, *session_, *runner_)
+                                     : interruptText(*kernel_, *session_, *runner_, interrupting)};
+  QStringList tips;
   const KernelSession* own = kernel();
+  if (memory_) memory_->setProcess(own ? own->processId() : 0);
   const EnvironmentFacts* environment =
       own && own->state() != KernelState::stopped ? own->environmentFacts() : nullptr;
   if (environment) {
     parts << environment->summary();
+    tips << "Python: " + environment->interpreter;
     if (!environment->module.isEmpty() && !environment->moduleMatches())
       parts << "Tapedeck's module there is of another build";
   }
@@ -295,7 +303,9 @@ void MainWindow::updateState() {
                   ? QString("not recording: all %1 record numbers are used up; a new session starts over")
                         .arg(locale.toString(std::numeric_limits<qint32>::max()))
                   : QString("not recording"));
-    parts << QString("memory %1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
+    const MemoryWords words = memoryWords(status, *memory_);
+    parts << words.shown;
+    tips << words.tip;
     if (status.leaves_dropped > 0)
       parts << QString("%1 old values dropped: what depends on them has statistics only")
                    .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
@@ -308,7 +318,7 @@ void MainWindow::updateState() {
   (*actions_)["session.replay_on_cpu"]->setChecked(options_->replayOnCpu());
   (*actions_)["session.functions_eagerly"]->setChecked(options_->functionsEagerly());
   if (!onStartPage_) state_->setText(parts.join(" · "));
-  state_->setToolTip(inspector::plainTip(environment ? "Python: " + environment->interpreter : QString()));
+  state_->setToolTip(inspector::plainTip(tips.join(QLatin1Char('\n'))));
   const bool busy = kernel_->state() == KernelState::busy;
   (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && kernel_->runs() == Runs::cells &&
                                                (busy || runner_->busy()));

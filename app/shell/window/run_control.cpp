@@ -4,6 +4,7 @@
 #include <QTimer>
 
 #include "app/control/cell_names.h"
+#include "app/control/session_text.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/opening/closing_question.h"
@@ -56,6 +57,10 @@ RunControl::RunControl(const Parts& parts, QWidget* window)
     if (state == CellState::busy) parts_.messages->dismiss(about_stop);
   });
   connect(parts_.document, &Document::reset, this, [this] { parts_.messages->dismiss(about_stop); });
+  // What the cell waits for is named, once it is fetched.
+  connect(&interrupts_, &InterruptWatch::changed, this,
+          [this] { (void)parts_.session->record(parts_.session->status().records); });
+  connect(&interrupts_, &InterruptWatch::waits, this, &RunControl::showWaits);
   connect(&interrupts_, &InterruptWatch::ignored, this, &RunControl::showIgnored);
   connect(&interrupts_, &InterruptWatch::over, this, [this] { parts_.messages->dismiss(about_interrupt); });
 }
@@ -133,15 +138,27 @@ void RunControl::showStop(const RunStop& stop) {
                         about_stop);
 }
 
+void RunControl::showWaits(const QString& cellId) {
+  const QString op = runningOp(*parts_.session);
+  if (op.isEmpty()) return;  // Python's code may end any moment
+  offerRestart(cellId, QString(" was interrupted, and ends when %1 does, which runs now.").arg(op));
+}
+
 void RunControl::showIgnored(const QString& cellId) {
+  const QString op = runningOp(*parts_.session);
+  offerRestart(cellId, op.isEmpty() ? QString(" is still running after the interrupt: it catches interrupts, "
+                                              "or is in code that does not check for them.")
+                                    : QString(" is still running after the interrupt: it waits for %1, which "
+                                              "does not check for interrupts.")
+                                          .arg(op));
+}
+
+void RunControl::offerRestart(const QString& cellId, const QString& why) {
   QString name = cellName(*parts_.document, cellId);
   if (name.isEmpty()) name = "the cell";
   name[0] = name[0].toUpper();
   parts_.messages->show(
-      MessageBar::Kind::warning,
-      name +
-          " is still running after the interrupt: it catches interrupts, or is in code that does not check "
-          "for them. A restart ends it, and what the session computed is lost.",
+      MessageBar::Kind::warning, name + why + " A restart ends it, and what the session computed is lost.",
       {{"Restart session", [this] { parts_.kernel->restart(); }}, {"Wait", [this] { interrupts_.wait(); }}},
       about_interrupt);
 }

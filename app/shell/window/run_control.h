@@ -5,6 +5,7 @@
 
 #include "app/control/cell_freshness.h"
 #include "app/control/interrupt_watch.h"
+#include "inspector/model/session/session.h"
 
 class QWidget;
 
@@ -24,6 +25,7 @@ class RunControl : public QObject {
     NotebookView* notebook;
     MessageBar* messages;
     Actions* actions;
+    inspector::Session* session;
   };
   RunControl(const Parts& parts, QWidget* window);
 
@@ -33,6 +35,7 @@ class RunControl : public QObject {
   void restartAndRunAll();
   /// All cells that are marked as edited, of an earlier session, or maybe out of date.
   void runMarked();
+  const InterruptWatch& interrupts() const { return interrupts_; }
 
  signals:
   /// For the status bar.
@@ -40,7 +43,10 @@ class RunControl : public QObject {
 
  private:
   void showStop(const RunStop& stop);
+  /// An interrupt waits for an op: it says so, and offers the restart.
+  void showWaits(const QString& cellId);
   void showIgnored(const QString& cellId);
+  void offerRestart(const QString& cellId, const QString& why);
   void goTo(const QString& cellId);
 
   Parts parts_;

@@ -33,6 +33,10 @@ std::uint64_t length_of(const Side& side) {
   return side.last >= side.first ? side.last - side.first + 1 : 0;
 }
 
+Uninitialised unwritten_of(const Side& side, const CancelFlag* cancel) {
+  return uninitialised_of(side.recorder->trace(), side.first, side.last, cancel);
+}
+
 RowKind row_kind(const OpKey& left, const OpKey& right) {
   // What a record does not have is not different.
   if (left.shapes == OpKey::unknown || right.shapes == OpKey::unknown) return RowKind::same;
@@ -44,10 +48,16 @@ RowKind row_kind(const OpKey& left, const OpKey& right) {
 std::string port_note(const Comparison::Port& port) {
   const auto paired = static_cast<std::uint64_t>(
       std::ranges::count_if(port.pairs.right_of, [](std::size_t right) { return right != no_layer; }) - 1);
-  const std::uint64_t lefts = port.left.layers.size() - 1, rights = port.right.layers.size() - 1;
-  return " They are paired across frameworks, by layer and kind: " + counted(paired, "layer") + " " +
-         (paired == 1 ? "is" : "are") + " on both sides, " + std::to_string(lefts - paired) +
-         " on the left only, " + std::to_string(rights - paired) + " on the right only.";
+  const auto layers = [](const SideLayers& side) {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(side.layers, [](const Layer& layer) { return !layer.folded; }) - 1);
+  };
+  const std::uint64_t lefts = layers(port.left), rights = layers(port.right);
+  const bool frameworks = !port.left.tensors && !port.right.tensors && port.across_frameworks();
+  return std::string(" They are paired ") + (frameworks ? "across frameworks, " : "") +
+         "by layer and kind: " + counted(paired, "layer") + " " + (paired == 1 ? "is" : "are") +
+         " on both sides, " + std::to_string(lefts - paired) + " on the left only, " +
+         std::to_string(rights - paired) + " on the right only.";
 }
 
 /// What ops on one side alone may come from where one side ran graph functions and the other did not.
@@ -69,10 +79,13 @@ Comparison::Comparison(Side left, Side right, const CancelFlag* cancel, const Jo
   const Sequence first = sequence_of(left_, cancel, [&](std::uint64_t done) { teller.tell(done); });
   if (left_.same_records(right_) && !names) {  // a branch and its original
     pair_with_itself(first);
+    if (first.foreign_ops) right_unwritten_ = left_unwritten_ = unwritten_of(left_, cancel);
     left_calls_ = right_calls_ = first.calls;
   } else {
     const Sequence second =
         sequence_of(right_, cancel, [&](std::uint64_t done) { teller.tell(lefts + done); });
+    if (first.foreign_ops) left_unwritten_ = unwritten_of(left_, cancel);
+    if (second.foreign_ops) right_unwritten_ = unwritten_of(right_, cancel);
     const bool both = first.foreign_ops + first.own_ops > 0 && second.foreign_ops + second.own_ops > 0;
     if (names || (both && (first.foreign() != second.foreign() || first.tensors || second.tensors)))
       pair_port(names ? *names : NameMap(), cancel);
@@ -101,7 +114,7 @@ void Comparison::pair(const Sequence& left, const Sequence& right, const std::ve
 }
 
 void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
-  Port port{layers_of(left_, cancel), layers_of(right_, cancel), {}};
+  Port port{layers_of(left_, left_unwritten_, cancel), layers_of(right_, right_unwritten_, cancel), {}};
   port.pairs = pair_layers(port.left, port.right, names);
   const auto places = [&](const SideLayers& side, bool right) -> PortPlace {
     return [&side, &port, right](const RecordGlance& record) {
@@ -112,7 +125,7 @@ void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
       std::uint64_t place = shared != no_layer ? hashed(1, shared) : hashed(right ? 2 : 3, layer);
       place = hashed(place, static_cast<std::uint64_t>(record.head.kind) * 2 + record.head.backward);
       const std::string kind =
-          record.head.op ? kind_of_op(*record.head.op, record.inputs.size()) : name_of(record.head.name);
+          record.head.op ? kind_of_op(*record.head.op, record.inputs.size()) : name_of(record.head.name());
       return hashed(place, std::hash<std::string>()(kind));
     };
   };
@@ -120,6 +133,11 @@ void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
   const Sequence second = sequence_of(right_, cancel, {}, places(port.right, true));
   pair(first, second, align(first.keys, second.keys, cancel));
   port_ = std::move(port);
+}
+
+bool Comparison::Port::other_orders(std::uint64_t left_tensor, std::uint64_t right_tensor) const {
+  const WeightOrder l = left.order_of(left_tensor), r = right.order_of(right_tensor);
+  return l != WeightOrder::unknown && r != WeightOrder::unknown && l != r;
 }
 
 std::size_t Comparison::layer_of(const Row& row) const {

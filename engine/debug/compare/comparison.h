@@ -1,6 +1,7 @@
 // Two sides, aligned.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "engine/debug/compare/side.h"
 #include "engine/debug/compare/value_difference.h"
 #include "engine/debug/jobs.h"
+#include "engine/debug/why/unwritten_memory.h"
 #include "engine/protocol/compare.h"
 
 namespace tapedeck::debug {
@@ -26,6 +28,10 @@ class Comparison {
   struct Port {
     SideLayers left, right;
     LayerPairs pairs;
+    bool across_frameworks() const { return left.foreign() != right.foreign(); }
+    /// Whether two tensors are weights, or gradients of weights, that their frameworks keep with their axes
+    /// in different orders.
+    bool other_orders(std::uint64_t left_tensor, std::uint64_t right_tensor) const;
   };
   /// Aligns the sides. Throws Cancelled, and BadRequest for a name in the map that no side has.
   Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report,
@@ -52,6 +58,13 @@ class Comparison {
   void note(std::size_t row, protocol::Agreement results) const;
   protocol::Agreement results(std::size_t row) const;
 
+  /// What of a tensor's memory the program wrote.
+  const Uninitialised& unwritten(bool right) const { return right ? right_unwritten_ : left_unwritten_; }
+  /// How much two tensors' contents are values: the less of both.
+  Contents contents(std::uint64_t left, std::uint64_t right) const {
+    return std::max(left_unwritten_.contents(left), right_unwritten_.contents(right));
+  }
+
   const Port* port() const { return port_ ? &*port_ : nullptr; }
   /// The left side's layer of a row that both sides have; only of a port.
   std::size_t layer_of(const Row& row) const;
@@ -69,6 +82,7 @@ class Comparison {
   void index();
 
   Side left_, right_;
+  Uninitialised left_unwritten_, right_unwritten_;
   std::optional<Port> port_;
   std::vector<Row> rows_;
   std::uint64_t counts_[5] = {};

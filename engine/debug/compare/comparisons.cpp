@@ -47,8 +47,10 @@ Tensor right_minus_left(const Tensor& left, const Tensor& right) {
 }
 
 /// Where small values at hand are written otherwise they differ; written alike they may still.
-bool written_otherwise(const protocol::Record& left, const protocol::Record& right) {
+bool written_otherwise(const Comparison& comparison, const protocol::Record& left,
+                       const protocol::Record& right) {
   for (std::size_t i = 0; i < std::min(left.outputs.size(), right.outputs.size()); ++i) {
+    if (comparison.contents(left.outputs[i].id, right.outputs[i].id) != Contents::written) continue;
     const std::string &l = left.outputs[i].preview, &r = right.outputs[i].preview;
     if (!l.empty() && !r.empty() && l != r) return true;
   }
@@ -221,7 +223,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     if (all[i].right) row.right = describe(*comparison->right().recorder, all[i].right, true);
     row.note = note_of_row(*comparison, row);
     if (row.results == protocol::Agreement::unknown && recorded && !comparison->port() &&
-        comparison->exact() && row.left && row.right && written_otherwise(*row.left, *row.right))
+        comparison->exact() && row.left && row.right && written_otherwise(*comparison, *row.left, *row.right))
       row.results = protocol::Agreement::differ;
   }
   return answer;
@@ -285,7 +287,12 @@ Tensor Comparisons::value(const protocol::GetComparisonTile& request, const Find
       break;
   }
   const Tensor left = values.left(request.left.value_or(0)), right = values.right(request.right.value_or(0));
-  return right_minus_left(comparison->port() ? compare_layouts(left, right, {}, &cancel).left : left, right);
+  if (!comparison->port()) return right_minus_left(left, right);
+  const bool any_axes = comparison->port()->other_orders(request.left.value_or(0), request.right.value_or(0));
+  return right_minus_left(
+      compare_layouts(left, right, {}, any_axes ? EqualShapes::any_axes : EqualShapes::same_axes, &cancel)
+          .left,
+      right);
 }
 
 protocol::ComparisonCurves Comparisons::curves(const protocol::GetComparisonCurves& request) {

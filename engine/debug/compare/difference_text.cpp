@@ -103,7 +103,7 @@ std::vector<std::string> DifferenceText::attributes(const Comparison::Row& row) 
   std::vector<std::string> texts;
   if (row.left == 0 || row.right == 0 || !comparison_.left().recorder->trace().read(row.left, left) ||
       !comparison_.right().recorder->trace().read(row.right, right) || !left.head.op ||
-      left.head.op != right.head.op)
+      left.head.op != right.head.op || left.head.kind == EventKind::vjp)
     return texts;
   const std::size_t count =
       std::min({left.head.attributes.size(), right.head.attributes.size(), left.head.op->attributes.size()});
@@ -124,6 +124,19 @@ std::string DifferenceText::one_sided_before(std::size_t end) const {
   if (count == 0) return {};
   return counted(count, "op") + (count == 1 ? " is" : " are") + " on one side only" +
          (count == 1 ? ": " : ", the first is ") + op(rows[first]) + ".";
+}
+
+std::string DifferenceText::unwritten(const Comparison::Row& row) const {
+  for (const bool right : {false, true}) {
+    const std::uint32_t record = right ? row.right : row.left;
+    const UninitialisedRead* const read = record ? comparison_.unwritten(right).read_by(record) : nullptr;
+    if (!read) continue;
+    const Side& side = right ? comparison_.right() : comparison_.left();
+    return std::string("it reads memory that was ") +
+           (read->contents == Contents::never ? "never written (" : "written only in part (") +
+           op(side, read->made) + "), and what else lies there is another in each run";
+  }
+  return {};
 }
 
 std::string DifferenceText::tolerance(const protocol::FindFirstDifference& request) {

@@ -75,7 +75,9 @@ class DifferenceSearch {
       pairs_.check_cancelled();
       RecordView left, right;
       if (!read(number, left, right)) continue;
+      const std::vector<bool> overwritten = unread(left, right);
       for (std::size_t i = 0; i < std::min(left.inputs.size(), right.inputs.size()); ++i) {
+        if (overwritten[i]) continue;
         const IdPair pair{left.inputs[i], right.inputs[i]}, records = origins(comparison_, pair);
         if (pair == IdPair() || common_row(comparison_, records)) continue;
         if (incoming_ == most_incoming) return void(more_incoming_ = true);
@@ -122,6 +124,8 @@ class DifferenceSearch {
     if (pair.left == pair.right && left.same_values(right)) return Agreement::agree;
     if (pair.left == pair.right && values_.may_differ && !values_.may_differ(pair.left))
       return Agreement::agree;
+    const Contents contents = comparison_.contents(pair.left, pair.right);
+    if (contents == Contents::never) return Agreement::agree;  // there is no value that could differ
     const auto [known, fresh] = known_.try_emplace(pair, Agreement::unknown);
     if (!fresh) return known->second;
     const std::uint32_t l = spec(left, pair.left), r = spec(right, pair.right);
@@ -129,7 +133,8 @@ class DifferenceSearch {
     looked = true;
     try {
       const bool differs = pairs_.compare(values_.left(pair.left), values_.right(pair.right)).differs();
-      return known->second = differs ? Agreement::differ : Agreement::agree;
+      // Of memory that is written in part the rest may be what differs.
+      return known->second = differs && contents == Contents::written ? Agreement::differ : Agreement::agree;
     } catch (const ValueError&) {
       ++gone_;
       return Agreement::unknown;
@@ -153,8 +158,19 @@ class DifferenceSearch {
       ++answer_.looked_at;
       tell();
     }
-    comparison_.note(number, all);
+    const bool written = std::ranges::all_of(left.outputs, [&](std::uint64_t id) {
+      return comparison_.unwritten(false).contents(id) == Contents::written;
+    });
+    comparison_.note(number, written ? all : Agreement::unknown);
     return all;
+  }
+
+  /// Whether the row's ops read nothing of that input.
+  static std::vector<bool> unread(const RecordView& left, const RecordView& right) {
+    std::vector<bool> both = overwritten_inputs(left.head, left.inputs.size());
+    const std::vector<bool> other = overwritten_inputs(right.head, right.inputs.size());
+    for (std::size_t i = 0; i < both.size(); ++i) both[i] = both[i] && i < other.size() && other[i];
+    return both;
   }
 
   bool read(std::size_t number, RecordView& left, RecordView& right) const {
@@ -237,7 +253,9 @@ class DifferenceSearch {
     std::optional<IdPair> first;
     bool looked = false;
     const std::size_t count = std::min(left.inputs.size(), right.inputs.size());
+    const std::vector<bool> overwritten = unread(left, right);
     for (std::size_t i = 0; i < count; ++i) {
+      if (overwritten[i]) continue;
       const IdPair pair{left.inputs[i], right.inputs[i]};
       const Agreement one = agreement(pair, looked);
       if (one == Agreement::unknown) unknown = true;
@@ -318,6 +336,8 @@ class DifferenceSearch {
     RecordView left, right;
     read(answer_.row.value(), left, right);
     const bool takes = !left.inputs.empty() || !right.inputs.empty();
+    if (const std::string unwritten = text_.unwritten(at); !unwritten.empty())
+      return text + unwritten + ": its result " + amount() + ".";
     const std::vector<std::string> attributes = text_.attributes(at);
     text += takes ? "its inputs agree, " : "it has no inputs, ";
     if (!attributes.empty()) {

@@ -57,7 +57,7 @@ NameMap directed(const SideLayers& left, const SideLayers& right, const NameMap&
 
 class LayerPairing {
  public:
-  LayerPairing(const SideLayers& left, const SideLayers& right) : left_(left), right_(right) {
+  LayerPairing(SideLayers& left, SideLayers& right) : left_(left), right_(right) {
     pairs_.right_of.assign(left.layers.size(), no_layer);
     pairs_.left_of.assign(right.layers.size(), no_layer);
     pair(0, 0);
@@ -70,6 +70,10 @@ class LayerPairing {
     by_name([](const std::string& name) { return name; });
     by_ends();
     in_order();
+    deal_out(left_, pairs_.right_of, right_, pairs_.left_of);
+    deal_out(right_, pairs_.left_of, left_, pairs_.right_of);
+    fold(left_, pairs_.right_of);
+    fold(right_, pairs_.left_of);
     return std::move(pairs_);
   }
 
@@ -197,7 +201,73 @@ class LayerPairing {
     return many.size() - few.size() <= 1 && std::ranges::includes(many, few);
   }
 
-  const SideLayers &left_, &right_;
+  static std::vector<std::int64_t> extents(const SideLayers& side, std::uint64_t tensor) {
+    const std::uint32_t spec = side.trace->tensors().get(tensor).spec();
+    return spec ? unordered_extents(spec_of(spec).shape) : std::vector<std::int64_t>{-1};
+  }
+
+  /// Tensors of a file that have no layer's name ("arr_0" of np.savez(*arrays)): in their order they are the
+  /// weights of the recorded layers that have no counterpart, by extents. `other_of`: by the
+  /// file's layer; `file_of`: by the other side's.
+  void deal_out(SideLayers& file, std::vector<std::size_t>& other_of, const SideLayers& other,
+                std::vector<std::size_t>& file_of) {
+    if (!file.tensors || other.tensors) return;
+    for (std::size_t i = 1; i < other.layers.size(); ++i) {
+      if (file_of[i] != no_layer) continue;
+      Layer made;
+      for (const LayerValue& wanted : other.layers[i].values) {
+        std::vector<LayerValue>& pool = file.layers[0].values;
+        const auto found = std::ranges::find_if(pool, [&](const LayerValue& one) {
+          return wanted.weight && !has_outside(other, one.name) &&
+                 extents(file, one.tensor) == extents(other, wanted.tensor);
+        });
+        if (found == pool.end()) continue;
+        made.values.push_back(std::move(*found));
+        pool.erase(found);
+      }
+      if (made.values.empty()) continue;
+      pairs_.by_extents += made.values.size();
+      made.name = other.layers[i].name;
+      file_of[i] = file.layers.size();
+      other_of.push_back(i);
+      file.layers.push_back(std::move(made));
+    }
+  }
+  static bool has_outside(const SideLayers& side, const std::string& name) {
+    return std::ranges::any_of(side.layers[0].values,
+                               [&](const LayerValue& value) { return value.name == name; });
+  }
+
+  /// "fc/linear", which one side alone has, is a part of "fc", which both have.
+  static void fold(SideLayers& side, const std::vector<std::size_t>& other_of) {
+    std::map<std::string, std::size_t> paired;
+    std::vector<std::size_t> into(side.layers.size(), no_layer);
+    for (std::size_t i = 1; i < side.layers.size(); ++i)
+      if (other_of[i] != no_layer) paired.try_emplace(side.layers[i].name, i);
+    for (std::size_t i = 1; i < side.layers.size(); ++i) {
+      Layer& part = side.layers[i];
+      std::string whole = other_of[i] == no_layer ? part.name : std::string();
+      while (into[i] == no_layer && whole.find('/') != std::string::npos) {
+        whole.erase(whole.rfind('/'));
+        if (const auto found = paired.find(whole); found != paired.end()) into[i] = found->second;
+      }
+      if (into[i] == no_layer) continue;
+      Layer& layer = side.layers[into[i]];
+      for (LayerValue& value : part.values) {
+        if (!value.name.empty()) value.name = part.name.substr(whole.size() + 1) + "/" + value.name;
+        layer.values.push_back(std::move(value));
+      }
+      part.values.clear();
+      part.folded = true;
+      if (part.result <= layer.result) continue;
+      layer.result = part.result;
+      layer.output = part.output;
+    }
+    for (auto& [scope, layer] : side.by_scope)
+      if (into[layer] != no_layer) layer = into[layer];
+  }
+
+  SideLayers &left_, &right_;
   LayerPairs pairs_;
 };
 
@@ -210,7 +280,7 @@ bool has_whole_name(const Layer& layer, const LayerValue& value, const std::stri
   return false;
 }
 
-LayerPairs pair_layers(const SideLayers& left, const SideLayers& right, const NameMap& map) {
+LayerPairs pair_layers(SideLayers& left, SideLayers& right, const NameMap& map) {
   return LayerPairing(left, right).run(directed(left, right, map));
 }
 

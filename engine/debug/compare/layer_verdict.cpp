@@ -39,7 +39,7 @@ class LayerVerdict {
       for (std::size_t i = 0; i < answer_.layers.size(); ++i) {
         if (!part_that_differs(answer_.layers[i], wanted)) continue;
         if (first == no_layer ||
-            (order(answer_.layers[i], i) < order(answer_.layers[first], first)) != backwards)
+            (order(answer_.layers[i], i, wanted) < order(answer_.layers[first], first, wanted)) != backwards)
           first = i;
       }
       role = wanted;
@@ -72,10 +72,15 @@ class LayerVerdict {
     return nullptr;
   }
 
-  /// Of a file's weights there is no order of ops: that of the layers.
-  std::uint64_t order(const ComparedLayer& layer, std::size_t place) const {
+  /// Of a file's weights there is no order of ops: that of the layers. A loss comes last.
+  std::uint64_t order(const ComparedLayer& layer, std::size_t place, LayerRole role) const {
     const ComparedLayerPart* part = layer.parts.empty() ? nullptr : &layer.parts[0];
+    if (role == LayerRole::output) part = part_that_differs(layer, role);
+    if (part && is_loss(*part)) return UINT64_MAX;
     return part && part->row ? *part->row : place;
+  }
+  static bool is_loss(const ComparedLayerPart& part) {
+    return part.role == LayerRole::output && part.tensors.role.starts_with(loss_name);
   }
 
   protocol::FindFirstDifference first_request() const {
@@ -87,8 +92,9 @@ class LayerVerdict {
     return left == right ? left : left + " (on the right " + right + ")";
   }
 
-  std::string ops(const Row& at) const {
-    return text_.op(comparison_.left(), at.left) + " | " + text_.op(comparison_.right(), at.right);
+  std::string ops(const Row& at) const { return ops(at.left, at.right); }
+  std::string ops(std::uint32_t left, std::uint32_t right) const {
+    return text_.op(comparison_.left(), left) + " | " + text_.op(comparison_.right(), right);
   }
 
   static std::string far(const protocol::ComparedOperand& tensors) {
@@ -104,9 +110,49 @@ class LayerVerdict {
   std::string output_sentence(std::size_t first) {
     const ComparedLayer& layer = answer_.layers[first];
     const ComparedLayerPart& part = *part_that_differs(layer, LayerRole::output);
+    if (is_loss(part)) return loss_sentence(first, part);
     std::string text =
         "The first layer whose output differs is " + names(layer) + ": " + far(part.tensors) + ".";
     if (part.row) text += " " + op_sentence(first, *part.row);
+    for (const ComparedLayerPart& taken : layer.parts) {
+      if (taken.role != LayerRole::value) continue;
+      if (taken.tensors.values == Agreement::differ)
+        text += " Of what the layer takes, " + taken.tensors.role + " differs: " + far(taken.tensors) + ".";
+      else if (is_square_kernel(taken.tensors))
+        text += " " + taken.tensors.role +
+                " agrees as it is, but a kernel of Keras is the transpose of a weight of PyTorch.";
+    }
+    return text;
+  }
+
+  /// A matrix that two frameworks keep in different orders, whose shape does not tell them, and that agrees
+  /// without being transposed.
+  bool is_square_kernel(const protocol::ComparedOperand& tensors) const {
+    if (tensors.values != Agreement::agree || tensors.layout || !tensors.left || !tensors.right ||
+        tensors.role.find("kernel") == std::string::npos)
+      return false;
+    const auto& shape = tensors.left->shape;
+    return shape.size() == 2 && shape[0] == shape[1] && shape[0] > 1 &&
+           comparison_.port()->other_orders(tensors.left->id, tensors.right->id);
+  }
+
+  std::string loss_sentence(std::size_t first, const ComparedLayerPart& part) {
+    const bool others = std::ranges::any_of(answer_.layers, [](const ComparedLayer& layer) {
+      return std::ranges::any_of(layer.parts, [](const ComparedLayerPart& one) {
+        return one.role == LayerRole::output && one.tensors.values == Agreement::agree;
+      });
+    });
+    std::string text = (others ? "All other compared outputs agree. The " : "The ") + part.tensors.role +
+                       " differs: " + far(part.tensors) + ". ";
+    const auto maker = [&](bool right, const std::optional<protocol::TensorInfo>& tensor) {
+      return tensor ? pairs_.trace(right).tensors().get(tensor->id).producer() : 0;
+    };
+    const std::uint32_t left = maker(false, part.tensors.left), right = maker(true, part.tensors.right);
+    if (part.row) return text + op_sentence(first, *part.row);
+    if (!left || !right) return text;
+    text += "It is made by " + ops(left, right) + ".";
+    if (const std::int64_t row = comparison_.row_of_left(left); row >= 0)
+      answer_.row = static_cast<std::size_t>(row);
     return text;
   }
 
@@ -121,6 +167,7 @@ class LayerVerdict {
       std::ranges::sort(rows);
     }
     std::optional<std::size_t> differing;
+    std::string differing_far;
     for (const std::size_t number : rows) {
       if (number > output) break;
       protocol::ComparedOperand result;
@@ -128,15 +175,42 @@ class LayerVerdict {
                   first_output(pairs_.trace(true), row(number).right), result);
       comparison_.note(number, result.values);
       if (result.values != Agreement::differ || result.count == 0) continue;
-      if (!differing) differing = number;
-      if (inputs(number) != Agreement::agree) continue;
+      const std::string unwritten = text_.unwritten(row(number));
+      const bool result_turned = is_turned(result);
+      std::string turned;
+      const bool agreeing = unwritten.empty() && inputs(number, turned) == Agreement::agree;
+      if (agreeing && result_turned && !turned.empty()) continue;  // it passes on what was turned before it
+      if (!agreeing && !result_turned && unwritten.empty()) {
+        if (!differing) differing = number;
+        differing_far = differing_far.empty() ? far(result) : differing_far;
+        continue;
+      }
       answer_.row = number;
-      return "In it the first op that differs is " + ops(row(number)) +
-             ": its inputs agree, its result does not (" + far(result) + ").";
+      std::string text = differing && agreeing
+                             ? "In it the first op whose inputs agree and whose result does not is "
+                         : differing ? "In it an op that differs is "
+                                     : "In it the first op that differs is ";
+      text += ops(row(number)) + ": ";
+      text += !unwritten.empty() ? unwritten
+              : !agreeing        ? "its result is the other side's with its axes in another order"
+              : turned.empty()   ? "its inputs agree, its result does not"
+                                 : "its inputs agree only with their axes in another order (" + turned +
+                                     "), its result does not";
+      text += " (" + far(result) + ").";
+      if (differing)
+        text += " Before it " + ops(row(*differing)) +
+                " differs, too, and takes what differs or has no counterpart.";
+      return text;
     }
     answer_.row = differing.value_or(output);
     return "In it the first pair of ops that differs is " + ops(row(*answer_.row)) +
+           (differing_far.empty() ? "" : " (" + differing_far + ")") +
            "; what it takes comes from ops that are not paired, or differs already.";
+  }
+
+  /// Of tensors of one shape: equal in another order of axes.
+  static bool is_turned(const protocol::ComparedOperand& tensors) {
+    return tensors.values == Agreement::differ && tensors.layout && tensors.layout->starts_with("equal ");
   }
 
   std::size_t previous_output(std::size_t output) const {
@@ -146,18 +220,26 @@ class LayerVerdict {
     return begin;
   }
 
-  /// Of all inputs that have a counterpart; unknown: there is none.
-  Agreement inputs(std::size_t number) const {
+  /// Of all inputs that have a counterpart and are read; unknown: there is none. `turned`: those that are
+  /// equal with their axes in another order alone.
+  Agreement inputs(std::size_t number, std::string& turned) const {
     RecordView left, right;
     if (!pairs_.trace(false).read(row(number).left, left) ||
         !pairs_.trace(true).read(row(number).right, right))
       return Agreement::unknown;
     Agreement all = Agreement::unknown;
+    const std::vector<bool> l_overwritten = overwritten_inputs(left.head, left.inputs.size()),
+                            r_overwritten = overwritten_inputs(right.head, right.inputs.size());
     for (const auto& [l, r] : paired_inputs(comparison_, left.inputs, right.inputs)) {
       if (l == no_layer || r == no_layer || !left.inputs[l] || !right.inputs[r]) continue;
+      if (l_overwritten[l] && r_overwritten[r]) continue;
       protocol::ComparedOperand input;
       pairs_.fill(left.inputs[l], right.inputs[r], input);
-      if (input.values != Agreement::agree) return Agreement::differ;
+      const bool equal_turned = is_turned(input);
+      if (input.values != Agreement::agree && !equal_turned) return Agreement::differ;
+      if (input.layout)
+        turned += (turned.empty() ? "" : "; ") + operand_name(left, l) + " " +
+                  (equal_turned ? "" : "agrees ") + *input.layout;
       all = Agreement::agree;
     }
     return all;
@@ -168,8 +250,7 @@ class LayerVerdict {
     const ComparedLayerPart& part = *part_that_differs(layer, role);
     const bool gradient = role != LayerRole::value;
     std::string text =
-        gradient ? "All compared outputs and weights agree. The first gradient that differs, backwards, "
-                   "is the " +
+        gradient ? compared_outputs_and_weights() + "The first gradient that differs, backwards, is the " +
                        part.tensors.role + " of "
                  : compared_outputs() + "The first value that differs is " + part.tensors.role + " of ";
     text += names(layer) + ": " + far(part.tensors) + ".";
@@ -181,13 +262,18 @@ class LayerVerdict {
     return text;
   }
 
-  std::string compared_outputs() const {
-    const bool any = std::ranges::any_of(answer_.layers, [](const ComparedLayer& layer) {
-      return std::ranges::any_of(
-          layer.parts, [](const ComparedLayerPart& part) { return part.role == LayerRole::output; });
+  bool any_output() const {
+    return std::ranges::any_of(answer_.layers, [](const ComparedLayer& layer) {
+      return std::ranges::any_of(layer.parts, [](const ComparedLayerPart& part) {
+        return part.role == LayerRole::output && part.tensors.values != Agreement::unknown;
+      });
     });
-    return any ? "All compared outputs agree. " : "";
   }
+  std::string compared_outputs_and_weights() const {
+    if (any_output()) return rows_.weights ? "All compared outputs and weights agree. " : compared_outputs();
+    return rows_.weights ? "All compared weights agree. " : "";
+  }
+  std::string compared_outputs() const { return any_output() ? "All compared outputs agree. " : ""; }
 
   std::string agreement_sentence() const {
     std::uint64_t parts = 0, layers = 0;
@@ -197,12 +283,13 @@ class LayerVerdict {
       layers += agreeing > 0;
       parts += agreeing;
     }
+    if (parts == 0) answer_.complete = false;
     if (parts == 0)
       return "Nothing could be compared: no layer of one side has values that one of the other side has, "
              "too. A name "
              "map says which layers are the same.";
     return "No compared value differs: " + counted(parts, "value") + " of " + counted(layers, "layer") +
-           " agree (outputs, weights and gradients of the first pass).";
+           (parts == 1 ? " agrees" : " agree") + " (outputs, weights and gradients of the first pass).";
   }
 
   void add_what_is_missing() {
@@ -219,11 +306,31 @@ class LayerVerdict {
     if (lefts || rights)
       answer_.sentence += " " + counted(lefts, "layer") + (lefts == 1 ? " is" : " are") +
                           " on the left only, " + std::to_string(rights) + " on the right only.";
-    if (rows_.gone) {
-      answer_.sentence += " " + counted(rows_.gone, "value") + (rows_.gone == 1 ? " is" : " are") +
-                          " gone and could not be compared.";
-      answer_.complete = false;
-    }
+    add_weights_without_counterpart();
+    if (rows_.left_backward != rows_.right_backward)
+      leave_out(std::string("No gradients were compared: the ") + (rows_.left_backward ? "right" : "left") +
+                " side has no backward pass.");
+    if (rows_.recorded && !any_output()) leave_out("No layer's output was compared.");
+    if (rows_.by_extents)
+      answer_.sentence += " " + counted(rows_.by_extents, "tensor") + " of the file without a layer's name" +
+                          (rows_.by_extents == 1 ? " was" : " were") + " paired by shape, in order.";
+    if (rows_.gone)
+      leave_out(counted(rows_.gone, "value") + (rows_.gone == 1 ? " is" : " are") +
+                " gone and could not be compared.");
+  }
+  void leave_out(const std::string& sentence) {
+    answer_.sentence += " " + sentence;
+    answer_.complete = false;
+  }
+
+  void add_weights_without_counterpart() {
+    const std::uint64_t lefts = rows_.left_weights, rights = rows_.right_weights;
+    if (lefts + rights == 0) return;
+    std::string text = lefts ? counted(lefts, "weight") + " of the left side" : std::string();
+    if (rights)
+      text += lefts ? " and " + std::to_string(rights) + " of the right"
+                    : counted(rights, "weight") + " of the right side";
+    leave_out(text + (lefts + rights == 1 ? " has" : " have") + " no counterpart and could not be compared.");
   }
 
   const ValuePairs& pairs_;

@@ -13,7 +13,15 @@ struct LayerRows {
   std::map<std::size_t, std::size_t> outputs;  ///< each layer's last pair of ops
   std::map<std::size_t, std::vector<std::size_t>> forward;  ///< its pairs of ops
   std::uint64_t gone = 0;                                   ///< pairs of values that could not be compared
+  std::uint64_t weights = 0;                                ///< that were compared
+  std::uint64_t left_weights = 0, right_weights = 0;        ///< without a counterpart
+  bool recorded = false;                                    ///< neither side is a file of tensors
+  bool left_backward = false, right_backward = false;       ///< it has a backward pass
+  std::uint64_t by_extents = 0;                             ///< as in LayerPairs
 };
+
+/// What the first backward pass went back from is called so.
+inline constexpr const char* loss_name = "loss";
 
 /// The first result of a record; 0: it has none.
 std::uint64_t first_output(const Trace& trace, std::uint32_t record);

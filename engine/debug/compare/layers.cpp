@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint32_t layers_glanced_at_once = 4096;
 constexpr std::size_t most_layers = 20'000;
+/// What PyTorch's recorder calls a leaf for which it found no name.
+constexpr const char* unnamed_leaf = "leaf";
 
 std::string last_part(const std::string& name) {
   return name.substr(name.rfind('/') + 1);
@@ -21,7 +23,8 @@ std::string last_part(const std::string& name) {
 /// Reads records once, in order.
 class LayerReader {
  public:
-  explicit LayerReader(const Side& side) : side_(side), trace_(side.recorder->trace()) {
+  LayerReader(const Side& side, const Uninitialised& unwritten)
+      : side_(side), unwritten_(unwritten), trace_(side.recorder->trace()) {
     found_.trace = &trace_;
     found_.layers.emplace_back();
     found_.by_scope[0] = 0;
@@ -51,6 +54,7 @@ class LayerReader {
         return !value.weight && value.name.empty() && extents(value.tensor).empty();
       });
     name_layers();
+    note_orders();
     return std::move(found_);
   }
 
@@ -93,8 +97,12 @@ class LayerReader {
       found_.layers[number].output = extents(record.outputs[0]);
       found_.layers[number].result = record.number;
     }
-    for (const std::uint64_t id : record.inputs)
-      if (id && comes_from_outside(id, number)) add_value(id, number);
+    const std::vector<bool> overwritten = overwritten_inputs(record.head, record.inputs.size());
+    for (std::size_t i = 0; i < record.inputs.size(); ++i)
+      if (const std::uint64_t id = record.inputs[i]; id && !overwritten[i] &&
+                                                     unwritten_.contents(id) == Contents::written &&
+                                                     comes_from_outside(id, number))
+        add_value(id, number);
   }
 
   /// No op made it, or one before the first layer began: weights and data are often made so.
@@ -111,6 +119,7 @@ class LayerReader {
     if (const std::uint32_t name = side_.recorder->values().name(tensor)) {
       value.name = last_part(normal_name(name_of(name)));
       value.weight = true;
+      if (value.name == unnamed_leaf) value.name.clear();
     }
     found_.layers[layer].values.push_back(std::move(value));
   }
@@ -124,7 +133,9 @@ class LayerReader {
   void take_backward(const RecordGlance& record) {
     const RecordHead& head = record.head;
     if (phase_ != Phase::backward || record.state != RecordState::done) return;
-    if (head.kind == EventKind::vjp) {
+    if (head.kind == EventKind::playback) {
+      if (found_.losses.empty()) found_.losses.assign(record.inputs.begin(), record.inputs.end());
+    } else if (head.kind == EventKind::vjp) {
       if (!record.inputs.empty() && record.inputs[0])
         found_.cotangents.try_emplace(head.forward, record.inputs[0]);
       if (head.op && !is_foreign(*head.op) && head.forward)
@@ -180,7 +191,24 @@ class LayerReader {
     }
   }
 
+  /// A file does not say which framework wrote it, but Keras calls a weight "kernel" and PyTorch "weight".
+  WeightOrder order_of(const LayerValue& value) const {
+    if (!found_.tensors) return found_.foreign() ? WeightOrder::torch : WeightOrder::tensorflow;
+    return value.name.find("kernel") != std::string::npos   ? WeightOrder::tensorflow
+           : value.name.find("weight") != std::string::npos ? WeightOrder::torch
+                                                            : WeightOrder::unknown;
+  }
+  void note_orders() {
+    for (const Layer& layer : found_.layers)
+      for (const LayerValue& value : layer.values) {
+        if (!value.weight) continue;
+        found_.weights.emplace(value.tensor, order_of(value));
+        if (value.gradient) found_.weights.emplace(value.gradient, order_of(value));
+      }
+  }
+
   const Side& side_;
+  const Uninitialised& unwritten_;
   const Trace& trace_;
   SideLayers found_;
   Phase phase_ = Phase::forward;
@@ -197,8 +225,13 @@ std::size_t SideLayers::layer_of(std::uint32_t scope) const {
   return known == by_scope.end() ? 0 : known->second;
 }
 
-SideLayers layers_of(const Side& side, const CancelFlag* cancel) {
-  LayerReader reader(side);
+WeightOrder SideLayers::order_of(std::uint64_t tensor) const {
+  const auto known = weights.find(tensor);
+  return known == weights.end() ? WeightOrder::unknown : known->second;
+}
+
+SideLayers layers_of(const Side& side, const Uninitialised& unwritten, const CancelFlag* cancel) {
+  LayerReader reader(side, unwritten);
   const Trace& trace = side.recorder->trace();
   for (std::uint64_t next = side.first; next <= side.last;) {
     check_cancelled(cancel);

@@ -103,8 +103,8 @@ bool as_they_are(const std::vector<int>& axes) {
 std::string LayoutMatch::text() const {
   if (reshaped) return "as one row of elements";
   if (axes.empty()) return {};
-  std::string text = "after transposing ";
-  for (std::size_t i = 0; i < axes.size(); ++i) text += (i ? "," : "") + std::to_string(axes[i]);
+  std::string text = "after transposing the axes ";
+  for (std::size_t i = 0; i < axes.size(); ++i) text += (i ? ", " : "") + std::to_string(axes[i]);
   return text;
 }
 
@@ -117,10 +117,10 @@ std::vector<std::int64_t> unordered_extents(const Shape& shape) {
 }
 
 LaidOutDifference compare_layouts(const Tensor& left, const Tensor& right, const Tolerance& tolerance,
-                                  const CancelFlag* cancel) {
+                                  EqualShapes equal_shapes, const CancelFlag* cancel) {
   const auto under = [&](const Tensor& laid, LayoutMatch layout) {
-    return LaidOutDifference{compare_values(laid, right, tolerance, cancel), std::move(layout), laid.shape(),
-                             laid};
+    return LaidOutDifference{
+        compare_values(laid, right, tolerance, cancel), std::move(layout), laid.shape(), laid, {}};
   };
   if (left.shape() == right.shape()) {
     LaidOutDifference found = under(left, {});
@@ -142,7 +142,11 @@ LaidOutDifference compare_layouts(const Tensor& left, const Tensor& right, const
     if (!agreeing[i]) continue;
     LaidOutDifference found = under(with_axes(l, orders[i]), {orders[i], false});
     if (as_they_are(orders[i])) found.layout.axes.clear();
-    if (!found.values.differs()) return found;
+    if (found.values.differs()) continue;
+    if (left.shape() != right.shape() || equal_shapes == EqualShapes::any_axes) return found;
+    LaidOutDifference turned = under(left, {});
+    turned.agreeing = found.layout;
+    return turned;
   }
   // None agrees: what has the same shape is taken to have the same axes.
   if (left.shape() == right.shape()) return under(left, {});

@@ -20,16 +20,6 @@ using protocol::ComparedOperand;
 
 constexpr std::int64_t most_shown = 64;
 
-std::string operand_name(const RecordView& record, std::size_t at) {
-  if (record.head.kind == EventKind::vjp) return "gradient " + std::to_string(at + 1);
-  if (!record.head.op || record.head.kind != EventKind::op || record.head.op->inputs.empty())
-    return "input " + std::to_string(at + 1);
-  const auto& inputs = record.head.op->inputs;
-  const std::size_t place = std::min(at, inputs.size() - 1);
-  if (!inputs[place].variadic) return inputs[place].name;
-  return inputs[place].name + "[" + std::to_string(at - place) + "]";
-}
-
 std::string result_name(const RecordView& record, std::size_t at) {
   if (record.head.op && record.head.kind == EventKind::op && at < record.head.op->results.fields.size())
     return record.head.op->results.fields[at];
@@ -119,7 +109,10 @@ void note_difference(const Tensor& left, const Tensor& right, const ValueDiffere
                      ComparedOperand& operand) {
   operand.values = found.differs() ? Agreement::differ : Agreement::agree;
   if (!found.comparable) {
-    operand.problem = "The shapes or dtypes differ, so elements cannot be compared.";
+    operand.problem = left.shape() == right.shape()
+                          ? "One side is text and the other numbers, so elements cannot be compared."
+                          : "The shapes differ, so elements cannot be compared: " + to_string(left.shape()) +
+                                " | " + to_string(right.shape()) + ".";
     return;
   }
   operand.count = found.count;
@@ -133,6 +126,16 @@ void note_difference(const Tensor& left, const Tensor& right, const ValueDiffere
 }
 
 }  // namespace
+
+std::string operand_name(const RecordView& record, std::size_t at) {
+  if (record.head.kind == EventKind::vjp) return "gradient " + std::to_string(at + 1);
+  if (!record.head.op || record.head.kind != EventKind::op || record.head.op->inputs.empty())
+    return "input " + std::to_string(at + 1);
+  const auto& inputs = record.head.op->inputs;
+  const std::size_t place = std::min(at, inputs.size() - 1);
+  if (!inputs[place].variadic) return inputs[place].name;
+  return inputs[place].name + "[" + std::to_string(at - place) + "]";
+}
 
 ValuePairs::ValuePairs(const Comparison& comparison, const ComparedValues& values, const Tolerance& tolerance,
                        const CancelFlag* cancel)
@@ -156,9 +159,16 @@ void ValuePairs::fill(std::uint64_t left, std::uint64_t right, ComparedOperand& 
   if (r) operand.right_text = protocol::if_there(text_of(r));
   if (left == 0 && right == 0) operand.values = Agreement::agree;  // a gradient that is None on both
   if (!l || !r) return;
+  if (comparison_.contents(left, right) != Contents::written) {
+    operand.problem = "Memory that was not written, or not all of it, has no value that could be compared.";
+    return;
+  }
   if (!comparison_.port()) return note_difference(l, r, compare(l, r), operand);
-  const LaidOutDifference found = compare_layouts(l, r, tolerance_, cancel_);
-  operand.layout = protocol::if_there(found.layout.text());
+  const bool any_axes = comparison_.port()->other_orders(left, right);
+  const LaidOutDifference found =
+      compare_layouts(l, r, tolerance_, any_axes ? EqualShapes::any_axes : EqualShapes::same_axes, cancel_);
+  const std::string agreeing = found.agreeing.text();
+  operand.layout = protocol::if_there(agreeing.empty() ? found.layout.text() : "equal " + agreeing);
   note_difference(found.left, r, found.values, operand);
 }
 

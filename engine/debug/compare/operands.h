@@ -33,6 +33,9 @@ class ValuePairs {
   const CancelFlag* const cancel_;
 };
 
+/// The op's own name of an input: "a", "inputs[2]".
+std::string operand_name(const RecordView& record, std::size_t at);
+
 /// Which of a port's inputs are the same, by place: the right one of each left one, by extents in any order;
 /// then those that are left over. no_layer: none.
 std::vector<std::pair<std::size_t, std::size_t>> paired_inputs(const Comparison& comparison,

@@ -40,6 +40,12 @@ class PortLayers {
 
   protocol::ComparedLayers run() {
     find_outputs();
+    rows_.by_extents = port_.pairs.by_extents;
+    rows_.recorded = !port_.left.tensors && !port_.right.tensors;
+    if (rows_.recorded) {
+      rows_.left_backward = !port_.left.losses.empty();
+      rows_.right_backward = !port_.right.losses.empty();
+    }
     for (std::size_t l = 0; l < port_.left.layers.size(); ++l) {
       pairs_.check_cancelled();
       if (report_) report_(protocol::Progress{l, port_.left.layers.size()});
@@ -78,13 +84,17 @@ class PortLayers {
     if (l && r) {
       if (port_.left.tensors || port_.right.tensors)
         add_named_output(l, r, layer);
+      else if (left == 0 && rows_.left_backward && rows_.right_backward)
+        add_losses(layer);
       else if (const auto output = rows_.outputs.find(left); output != rows_.outputs.end())
         add_output(output->second, layer);
       add_values(*l, *r, layer);
       if (layer.parts.empty() && left == 0) return;  // nothing happens outside of layers
       rows_.layers.push_back(left);
     } else {
-      if (left == 0 || right == 0) return;
+      if (left == 0 || right == 0 || (l ? l : r)->folded) return;
+      std::uint64_t& missing = l ? rows_.left_weights : rows_.right_weights;
+      for (const LayerValue& value : (l ? l : r)->values) missing += value.weight && !passes(value);
       if (add_named_output(l, r, layer)) (l ? layer.right : layer.left) = (l ? l : r)->name;
       rows_.layers.push_back(no_layer);
     }
@@ -100,7 +110,24 @@ class PortLayers {
     part.tensors.result = role == LayerRole::output;
     pairs_.fill(left, right, part.tensors);
     if (left && right && part.tensors.values == Agreement::unknown) ++rows_.gone;
+    if (!left != !right) part.tensors.problem = left ? "the right side has none" : "the left side has none";
     return part;
+  }
+
+  /// What the backward passes begin with: outside of layers the last op before them makes its gradient, ones.
+  void add_losses(ComparedLayer& layer) {
+    const auto &lefts = port_.left.losses, &rights = port_.right.losses;
+    for (std::size_t i = 0; i < std::min(lefts.size(), rights.size()); ++i) {
+      ComparedLayerPart& part =
+          add_part(layer, LayerRole::output, i == 0 ? loss_name : loss_name + (" " + std::to_string(i + 1)),
+                   lefts[i], rights[i]);
+      const std::uint32_t left = pairs_.trace(false).tensors().get(lefts[i]).producer(),
+                          right = pairs_.trace(true).tensors().get(rights[i]).producer();
+      const std::int64_t row = left ? comparison_.row_of_left(left) : -1;
+      if (row < 0 || !right || row != comparison_.row_of_right(right)) continue;
+      part.row = static_cast<std::size_t>(row);
+      comparison_.note(*part.row, part.tensors.values);
+    }
   }
 
   void add_output(std::size_t number, ComparedLayer& layer) {
@@ -164,7 +191,7 @@ class PortLayers {
     return spec ? unordered_extents(spec_of(spec).shape) : std::vector<std::int64_t>{-1};
   }
 
-  enum class Match : std::uint8_t { map, name, weight, extents };
+  enum class Match : std::uint8_t { map, name, end_of_name, weight, extents };
 
   /// By an entry of the map that names both values.
   bool mapped(const LayerValue& left, const LayerValue& right) const {
@@ -178,6 +205,8 @@ class PortLayers {
     if (match == Match::name) return !left.name.empty() && left.name == right.name;
     if (match == Match::map) return mapped(left, right);
     if (extents(left.tensor, false) != extents(right.tensor, true)) return false;
+    const auto end = [](const std::string& name) { return name.substr(name.rfind('/') + 1); };
+    if (match == Match::end_of_name) return !left.name.empty() && end(left.name) == end(right.name);
     return match == Match::extents || (left.weight && right.weight);
   }
 
@@ -207,7 +236,7 @@ class PortLayers {
     left_layer_ = &l;
     right_layer_ = &r;
     std::vector<std::size_t> found(l.values.size(), r.values.size());
-    for (const Match match : {Match::map, Match::name, Match::weight, Match::extents})
+    for (const Match match : {Match::map, Match::name, Match::end_of_name, Match::weight, Match::extents})
       for (std::size_t i = 0; i < std::min(l.values.size(), most_parts_of_layer); ++i) {
         if (found[i] < r.values.size()) continue;
         const std::size_t one = counterpart(l.values[i], r, taken, match);
@@ -218,11 +247,15 @@ class PortLayers {
     for (std::size_t i = 0; i < std::min(l.values.size(), most_parts_of_layer); ++i)
       if (found[i] < r.values.size())
         add_value(l.values[i], r.values[found[i]], layer);
-      else if (l.values[i].weight && !passes(l.values[i]))
+      else if (l.values[i].weight && !passes(l.values[i]) && ++rows_.left_weights)
         add_part(layer, LayerRole::value, value_name(l.values[i]), l.values[i].tensor, 0);
     for (std::size_t i = 0; i < std::min(r.values.size(), most_parts_of_layer); ++i)
-      if (!taken[i] && r.values[i].weight && !passes(r.values[i]))
+      if (!taken[i] && r.values[i].weight && !passes(r.values[i]) && ++rows_.right_weights)
         add_part(layer, LayerRole::value, value_name(r.values[i]), 0, r.values[i].tensor);
+    for (std::size_t i = most_parts_of_layer; i < l.values.size(); ++i)
+      rows_.left_weights += l.values[i].weight && !passes(l.values[i]);
+    for (std::size_t i = most_parts_of_layer; i < r.values.size(); ++i)
+      rows_.right_weights += !taken[i] && r.values[i].weight && !passes(r.values[i]);
   }
 
   /// A file's outputs and gradients are no weights.
@@ -237,9 +270,14 @@ class PortLayers {
   void add_value(const LayerValue& l, const LayerValue& r, ComparedLayer& layer) {
     std::string name = value_name(l);
     if (const std::string other = value_name(r); other != name) name += " | " + other;
-    add_part(layer, LayerRole::value, name, l.tensor, r.tensor);
-    if (l.gradient && r.gradient)
-      add_part(layer, LayerRole::value_gradient, "gradient of " + name, l.gradient, r.gradient);
+    const ComparedLayerPart& part = add_part(layer, LayerRole::value, name, l.tensor, r.tensor);
+    rows_.weights += (l.weight || r.weight) && part.tensors.values != Agreement::unknown;
+    const bool missing =
+        !l.gradient != !r.gradient && (l.weight || r.weight) && rows_.left_backward && rows_.right_backward;
+    if (!missing && !(l.gradient && r.gradient)) return;
+    ComparedLayerPart& gradient =
+        add_part(layer, LayerRole::value_gradient, "gradient of " + name, l.gradient, r.gradient);
+    if (missing) gradient.tensors.values = Agreement::differ;
   }
 
   const ValuePairs pairs_;

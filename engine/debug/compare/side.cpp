@@ -65,10 +65,10 @@ class SideReader {
 
   /// The gradients that the trace of a graph function made are paired with an eager run's playbacks and VJPs.
   static Called called(const RecordHead& head) {
-    if (head.kind != EventKind::call) return {head.kind, head.op, head.name};
-    const std::string name = name_of(head.name);
+    if (head.kind != EventKind::call) return {head.kind, head.op, head.name()};
+    const std::string name = name_of(head.name());
     constexpr std::string_view vjp = "VJP of ";
-    if (!name.starts_with(vjp)) return {EventKind::playback, nullptr, head.name};
+    if (!name.starts_with(vjp)) return {EventKind::playback, nullptr, head.name()};
     const std::string of = name.substr(vjp.size(), std::min(name.rfind(", line "), name.size()) - vjp.size());
     if (const OpDef* op = Registry::instance().find(of)) return {EventKind::vjp, op, 0};
     return {EventKind::vjp, nullptr, intern_name(of)};

@@ -9,6 +9,7 @@
 #include "engine/backend/backend.h"
 #include "engine/ops/core/narrow_values.h"
 #include "engine/record/values/device_values.h"
+#include "engine/tensor/foreign_devices.h"
 #include "engine/tensor/strings.h"
 
 namespace tapedeck::debug {
@@ -112,7 +113,8 @@ Tensor plain_numbers(const Tensor& tensor) {
 /// By the GPU that has both: a few numbers come here. False where it does not know them.
 bool compare_there(const Tensor& left, const Tensor& right, const Tolerance& tolerance,
                    ValueDifference& found) {
-  if (!is_inspected_there(left) || left.device() != right.device() || left.dtype() != right.dtype())
+  if (!is_inspected_there(left) || is_foreign(left.device()) || left.device() != right.device() ||
+      left.dtype() != right.dtype())
     return false;
   const Tensor l = in_kernel_dtype_there(left), r = in_kernel_dtype_there(right);
   std::vector<kernels::BlockDifference> blocks(

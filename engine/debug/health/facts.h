@@ -136,6 +136,7 @@ struct ModeFact {
   FactPlace place;
   ModeTrouble trouble = ModeTrouble::disturbed_evaluation;
   std::string layer;  ///< its scope, or its variable's name; may be empty
+  bool in_torch = false;
 };
 
 /// Of one sampled step, or of the ops behind the last one.
@@ -143,6 +144,7 @@ struct StepFacts {
   std::uint64_t step = 0;  ///< of the run, from 1
   bool cut = false;        ///< it has more records than are read
   bool values_gone = false;
+  bool in_torch = false;  ///< a program of PyTorch's
   std::vector<SquashedFact> squashed;
   std::vector<BroadcastFact> broadcasts;
   std::vector<SourceFact> sources;

@@ -187,6 +187,13 @@ std::optional<LastingFinding> lasting_finding(const HealthCases& cases, const He
 /// A finding about an op of the program. Its curve is the loss's.
 HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, std::uint64_t step,
                               const char* rule, HealthSeverity severity);
+/// Whether the op is one of PyTorch's: what helps is called otherwise there.
+inline bool is_in_torch(const FactPlace& place) {
+  return place.op.starts_with("aten.");
+}
+inline bool is_in_torch(const HealthCases& cases) {
+  return !cases.program.steps.empty() && cases.program.steps.front().in_torch;
+}
 /// " (line 14)"; nothing where it is not known.
 std::string place_text(const FactPlace& place);
 /// " in all 5 steps whose ops were read (of 300)", " in 3 of the 5 steps …".

@@ -102,7 +102,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
                   ": it is " + ends + (rises || returns ? lowest : std::string()) + sampled;
   each.cure =
       rises || returns
-          ? "A smaller learning rate, or one that falls; does the update go downhill (assign_sub of the "
+          ? "A smaller learning rate, or one that falls; does the update go downhill (assign_sub, sub_ of "
+            "the "
             "gradient)? Look at the steps after the lowest."
           : "The other findings may say why; else another learning rate, or labels that do not belong to "
             "the inputs. The samples of the loss alone do not tell which.";
@@ -116,7 +117,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
     each.record = update;
     each.sentence += uphill;
     each.cure =
-        "Subtract the gradient (assign_sub), or minimise the negative of the quantity that should grow.";
+        "Subtract the gradient (assign_sub, sub_), or minimise the negative of the quantity that should "
+        "grow.";
   }
   return each;
 }

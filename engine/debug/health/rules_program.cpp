@@ -43,8 +43,9 @@ Findings squashed_twice(const HealthCases& cases) {
     for (const StepFacts& step : cases.program.steps)
       if (step.step == one.since) each.sentence += narrow_range_text(step, fact);
     report(found, std::move(each),
-           "Pass it the logits that " + fact.inner.op +
-               " gets, or use a loss on probabilities (in Keras, from_logits=False).");
+           "Pass it the logits that " + fact.inner.op + " gets, or use a loss on probabilities (" +
+               (is_in_torch(fact.outer) ? "nll_loss of log_softmax, binary_cross_entropy)."
+                                        : "in Keras, from_logits=False)."));
   }
   return found;
 }
@@ -61,9 +62,10 @@ Findings forgotten_axes(const HealthCases& cases) {
                     " is combined with the numbers of all others, " +
                     counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " instead of " +
                     std::to_string(rows) + ".";
-    each.cure =
-        "Give both the same shape: labels[:, None], tf.squeeze(predictions, -1) or tf.reshape. Then the loss "
-        "compares each prediction with its own label.";
+    each.cure = std::string("Give both the same shape: labels[:, None], ") +
+                (is_in_torch(fact.place) ? "predictions.squeeze(-1) or view()"
+                                         : "tf.squeeze(predictions, -1) or tf.reshape") +
+                ". Then the loss compares each prediction with its own label.";
   };
   return findings_of(cases, &StepFacts::broadcasts, "broadcast from both sides", HealthSeverity::error, 1,
                      key, write);
@@ -127,7 +129,9 @@ Findings recreated_variables(const HealthCases& cases) {
     each.sentence = fact.name + " " + tuple_text(fact.shape) + " is a new variable in each step" +
                     read_text(cases, one.steps) + ": what a step changes is lost with the next.";
     report(found, std::move(each),
-           "Make the variable once, before the loop; in a layer, in __init__ or build, not in call.");
+           is_in_torch(cases)
+               ? "Make the parameter once, before the loop; in a module, in __init__, not in forward."
+               : "Make the variable once, before the loop; in a layer, in __init__ or build, not in call.");
   }
   return found;
 }
@@ -154,9 +158,12 @@ Findings resting_variables(const HealthCases& cases) {
     each.sentence = subject->text + " is never updated: it still has its initial value" +
                     read_text(cases, one.steps) + ", although its gradient's norm is about " +
                     short_number(gradient) + line_text(*subject) + ".";
-    report(found, std::move(each),
-           "Is it in the list that the optimiser gets, and is its assignment there? A variable that should "
-           "not change costs less with trainable=False, which asks for no gradient.");
+    report(
+        found, std::move(each),
+        std::string("Is it in the list that the optimiser gets, and is its assignment there? A variable that "
+                    "should not change costs less with ") +
+            (is_in_torch(cases) ? "requires_grad_(False)" : "trainable=False") +
+            ", which asks for no gradient.");
   }
   return found;
 }
@@ -172,7 +179,7 @@ Findings wrong_modes(const HealthCases& cases) {
     if (!told.insert({fact.place.op, fact.layer}).second) return;
     HealthFinding each =
         program_finding(cases, fact.place, step, "training mode in evaluation", HealthSeverity::warning);
-    const bool dropout = fact.place.op == "dropout";
+    const bool dropout = fact.place.op.ends_with("dropout"), in_torch = fact.in_torch;
     each.sentence =
         (fact.layer.empty() ? fact.place.op : fact.layer + " (" + fact.place.op + ")") +
         place_text(fact.place) + " runs in training mode where no tape records" +
@@ -185,8 +192,11 @@ Findings wrong_modes(const HealthCases& cases) {
                         : ".");
     report(
         found, std::move(each),
-        "Call the model with training=False to evaluate it, and with training=True in a step. Where noise is "
-        "meant (Monte Carlo dropout), nothing is wrong.");
+        std::string(in_torch ? "Call model.eval() before it is evaluated, and model.train() before the next "
+                               "step."
+                             : "Call the model with training=False to evaluate it, and with training=True "
+                               "in a step.") +
+            " Where noise is meant (Monte Carlo dropout), nothing is wrong.");
   };
   for (const StepFacts& step : cases.program.steps)
     for (const ModeFact& fact : step.modes)
@@ -206,8 +216,11 @@ Findings wrong_modes(const HealthCases& cases) {
         (fact.layer.empty() ? std::string("Batch normalisation") : fact.layer) + place_text(fact.place) +
         " uses moving statistics on the tape, and they still have their initial values, a variance of 1" +
         read_text(cases, one.steps) + ": it normalises nothing, though its scale and offset learn.";
-    report(found, std::move(each),
-           "Call the model with training=True in a step; the moving statistics follow the batches then.");
+    report(
+        found, std::move(each),
+        fact.in_torch
+            ? "Call model.train() before a step; the running statistics follow the batches then."
+            : "Call the model with training=True in a step; the moving statistics follow the batches then.");
   }
   return found;
 }

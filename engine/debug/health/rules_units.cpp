@@ -68,8 +68,12 @@ Findings dead_units(const HealthCases& cases) {
     auto each = lasting_finding(cases, subject, quantity::dead, "dead units",
                                 share >= most_dead ? HealthSeverity::error : HealthSeverity::warning, holds);
     if (!each) return std::nullopt;
-    const std::string units =
-        subject.shape.empty() ? "units" : counted(static_cast<std::uint64_t>(subject.shape.back()), "unit");
+    const bool channels_first = subject.op.starts_with("aten.") && subject.shape.size() >= 3;
+    const std::string units = subject.shape.empty()
+                                  ? "units"
+                                  : counted(static_cast<std::uint64_t>(channels_first ? subject.shape.front()
+                                                                                      : subject.shape.back()),
+                                            channels_first ? "channel" : "unit");
     each->finding.sentence =
         subject.text + ": " + shares_text(points, each->span, holds) + " of its " + units + " are dead" +
         each->where + ". They output 0 for every example of the batch, so no gradient gets through them.";

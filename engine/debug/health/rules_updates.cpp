@@ -37,7 +37,8 @@ Findings wrong_class_axes(const HealthCases& cases) {
                     read_text(cases, one.steps) + ". An example's " + classes + " probabilities add up to " +
                     (least == most ? least : least + " to " + most) + " (step " + std::to_string(one.since) +
                     "), not to 1.";
-    each.cure = "Take it over the classes: axis=-1, the default.";
+    each.cure = is_in_torch(fact.place) ? "Take it over the classes: dim=1."
+                                        : "Take it over the classes: axis=-1, the default.";
   };
   return findings_of(cases, &StepFacts::axes, "softmax over examples", HealthSeverity::error, 1, key, write);
 }

@@ -26,10 +26,9 @@ bool all_one(const std::vector<double>& sums) {
 
 /// Along which the softmax goes, from 0; nothing: the record does not say.
 std::optional<std::int64_t> axis_of(Past& past, const StepOp& softmax, std::int64_t rank) {
-  const RecordView* record = past.record(softmax.number);
-  const auto place = record && record->head.op ? record->head.op->find_place("axis") : std::nullopt;
-  if (!place || *place >= record->head.attributes.size()) return std::nullopt;
-  const auto* axis = std::get_if<std::int64_t>(&record->head.attributes[*place]);
+  const Attribute* given =
+      torch_name(softmax).empty() ? argument_of(past, softmax, "axis") : argument_of(past, softmax, "dim");
+  const auto* axis = given ? std::get_if<std::int64_t>(given) : nullptr;
   if (!axis) return std::nullopt;
   return *axis < 0 ? *axis + rank : *axis;
 }
@@ -38,6 +37,7 @@ std::optional<std::int64_t> axis_of(Past& past, const StepOp& softmax, std::int6
 /// row has no later place: what a softmax makes of a row that is masked whole says nothing.
 bool sees_later_places_alone(const std::vector<double>& values, std::int64_t extent) {
   const std::int64_t square = extent * extent;
+  if (values.empty()) return false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t place = static_cast<std::int64_t>(i) % square;
     const std::int64_t row = place / extent, column = place % extent;
@@ -47,6 +47,13 @@ bool sees_later_places_alone(const std::vector<double>& values, std::int64_t ext
   return true;
 }
 
+/// What PyTorch's fused attention adds to its scores; 0: the op is another one, or has no mask.
+std::uint64_t mask_of_attention(const StepOp& op) {
+  return torch_name(op) == "_scaled_dot_product_flash_attention_for_cpu" && op.inputs.size() > 3
+             ? op.inputs[3]
+             : 0;
+}
+
 }  // namespace
 
 void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts) {
@@ -54,33 +61,42 @@ void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& f
   constexpr std::int64_t most_elements = 1 << 20, least_extent = 3;
   std::size_t read = 0;
   for (const StepOp& op : graph.ops()) {
-    if (op.backward || !is_named(op, "softmax") || op.outputs.empty() || !graph.leads_to_target(op)) continue;
-    const std::vector<std::int64_t> shape = graph.shape(op.outputs[0]);
+    const std::uint64_t mask = mask_of_attention(op);
+    if (op.backward || !(computes(op, "softmax") || mask) || op.outputs.empty() || !graph.leads_to_target(op))
+      continue;
+    const std::vector<std::int64_t> shape = graph.shape(mask ? mask : op.outputs[0]);
     if (shape.size() < 2 || shape.back() != shape[shape.size() - 2] || shape.back() < least_extent) continue;
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count *= extent;
     if (count == 0 || count > most_elements || ++read > most_read) continue;
-    const Tensor weights = step_value(past, op.outputs[0], recompute, facts);
+    const Tensor weights = step_value(past, mask ? mask : op.outputs[0], recompute, facts);
     if (!weights || !is_floating(weights.dtype())) continue;
-    if (sees_later_places_alone(weights.to_vector(), shape.back()))
-      facts.masks.push_back({graph.place(op), shape});
+    std::vector<double> values = weights.to_vector();
+    if (mask)  // it is added to the scores
+      for (double& value : values) value = std::exp(value);
+    if (sees_later_places_alone(values, shape.back())) facts.masks.push_back({graph.place(op), shape});
   }
 }
 
-void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
+void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels, bool numbers,
                bool recompute, StepFacts& facts) {
-  if (!is_named(softmax, "softmax") || softmax.outputs.empty()) return;
+  const bool logarithms = torch_name(softmax) == "_log_softmax";
+  if (!(computes(softmax, "softmax") || logarithms) || softmax.outputs.empty()) return;
   const std::vector<std::int64_t> shape = graph.shape(softmax.outputs[0]);
   // Of matrices alone it is clear which axis is the examples'.
   if (shape.size() != 2 || shape[1] < 2 || shape[0] < 2) return;
-  if (labels.shape() != Shape(std::span<const std::int64_t>(shape))) return;
   if (axis_of(past, softmax, 2) != 0) return;
-  const std::vector<double> given = labels.to_vector();
-  if (!all_one(sums_along(given, shape[0], shape[1], 1)) || all_one(sums_along(given, shape[0], shape[1], 0)))
+  if (!numbers && labels.shape() != Shape(std::span<const std::int64_t>(shape))) return;
+  const std::vector<double> given = numbers ? std::vector<double>() : labels.to_vector();
+  if (!numbers && (!all_one(sums_along(given, shape[0], shape[1], 1)) ||
+                   all_one(sums_along(given, shape[0], shape[1], 0))))
     return;
   const Tensor shares = step_value(past, softmax.outputs[0], recompute, facts);
   if (!shares) return;
-  const std::vector<double> sums = sums_along(shares.to_vector(), shape[0], shape[1], 1);
+  std::vector<double> values = shares.to_vector();
+  if (logarithms)
+    for (double& value : values) value = std::exp(value);
+  const std::vector<double> sums = sums_along(values, shape[0], shape[1], 1);
   if (all_one(sums)) return;
   AxisFact fact;
   fact.place = graph.place(softmax);

@@ -53,11 +53,32 @@ void read_initial_statistics(Past& past, const StepGraph& graph, bool recompute,
   }
 }
 
+/// PyTorch's: the batch normalisation of a layer that learns has running statistics of 0 and 1.
+void read_initial_running_statistics(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts) {
+  for (const StepOp& op : graph.ops()) {
+    if (op.backward || op.tape == 0 || op.inputs.size() < 5 || !is_torch_batch_norm(op) ||
+        takes_batch_statistics(past, op) || !graph.leads_to_target(op))
+      continue;
+    if (!graph.is_source(op.inputs[1]) && !graph.is_source(op.inputs[2])) continue;
+    const Tensor mean = step_value(past, op.inputs[3], recompute, facts),
+                 variance = step_value(past, op.inputs[4], recompute, facts);
+    if (!mean || !variance || variance.count() == 0 || !is_all(mean, 0) || !is_all(variance, 1)) continue;
+    facts.modes.push_back({graph.place(op), ModeTrouble::initial_statistics, scope_text(op.scope), true});
+  }
+}
+
+/// Whether the op disturbs what it is given: dropout, or a batch's own statistics.
+bool disturbs_in_torch(Past& past, const StepGraph& graph, const StepOp& op) {
+  if (torch_name(op).empty()) return false;
+  return is_torch_batch_norm(op) ? takes_batch_statistics(past, op)
+                                 : torch_dropout(past, graph, op) != nullptr;
+}
+
 }  // namespace
 
 void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts) {
   for (const StepOp& op : graph.ops()) {
-    if (op.backward || !disturbs(op)) continue;
+    if (op.backward || !(disturbs(op) || disturbs_in_torch(past, graph, op))) continue;
     if (op.tape != 0) {
       ++facts.disturbed;
       continue;
@@ -66,9 +87,13 @@ void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, Step
     // generator's pictures for its critic.
     const bool between = !step.training || op.number < graph.first_on_tape();
     if (!between || graph.reaches_a_tape(op)) continue;
-    facts.modes.push_back({graph.place(op), ModeTrouble::disturbed_evaluation, scope_text(op.scope)});
+    facts.modes.push_back(
+        {graph.place(op), ModeTrouble::disturbed_evaluation, scope_text(op.scope), !torch_name(op).empty()});
+    if (torch_name(op).starts_with("mul")) facts.modes.back().place.op = "dropout";
   }
-  if (step.training) read_initial_statistics(past, graph, step.recompute, facts);
+  if (!step.training) return;
+  read_initial_statistics(past, graph, step.recompute, facts);
+  read_initial_running_statistics(past, graph, step.recompute, facts);
 }
 
 }  // namespace tapedeck::debug

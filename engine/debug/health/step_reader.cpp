@@ -194,6 +194,7 @@ std::uint64_t squashed_input(const StepOp& op) {
        {"sparse_softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits",
         "sigmoid_cross_entropy_with_logits", "weighted_cross_entropy_with_logits"})
     if (is_named(op, name)) return op.inputs.size() > 1 ? op.inputs[1] : 0;
+  if (torch_name(op) == "binary_cross_entropy_with_logits") return op.inputs[0];
   return computes(op, "log_softmax") || computes(op, "softmax") || computes(op, "sigmoid") ? op.inputs[0] : 0;
 }
 
@@ -212,33 +213,43 @@ void read_squashed(const StepGraph& graph, StepFacts& facts) {
   }
 }
 
+/// PyTorch's losses expand both to one shape first.
+constexpr std::array<std::string_view, 5> losses_that_expand = {"mse_loss", "l1_loss", "smooth_l1_loss",
+                                                                "huber_loss", "soft_margin_loss"};
+
 /// (N,) beside (N, 1), which make (N, N); or (N, 1) beside (1, N) that no op made so.
-bool is_forgotten_axis(const StepGraph& graph, const StepOp& op) {
-  std::vector<std::int64_t> few = graph.shape(op.inputs[0]), many = graph.shape(op.inputs[1]);
+bool is_forgotten_axis(const StepGraph& graph, std::uint64_t left, std::uint64_t right) {
+  std::vector<std::int64_t> few = graph.shape(left), many = graph.shape(right);
   if (few.size() > many.size()) std::swap(few, many);
   if (many.size() != 2) return false;
   if (few.size() == 1) return few[0] > 1 && many[0] == few[0] && many[1] == 1;
   if (few.size() != 2) return false;  // a number
   const bool across =
       few[0] == many[1] && few[1] == many[0] && few[0] != few[1] && std::min(few[0], few[1]) == 1;
-  if (!across || graph.depends(op.inputs[0]) == graph.depends(op.inputs[1])) return false;
-  return std::ranges::none_of(op.inputs, [&](std::uint64_t input) {
+  if (!across || graph.depends(left) == graph.depends(right)) return false;
+  return std::ranges::none_of(std::array{left, right}, [&](std::uint64_t input) {
     const StepOp* maker = graph.maker(input);
     if (!maker || maker->inputs.empty() || !is_one_of(*maker, axis_making_ops)) return false;
     // A column that was cut out of a matrix was made for no broadcast; labels[:, None] was.
-    return !is_named(*maker, "strided_slice") ||
+    return !computes(*maker, "strided_slice") ||
            graph.shape(maker->inputs[0]).size() != graph.shape(input).size();
   });
 }
 
 void read_broadcasts(const StepGraph& graph, StepFacts& facts) {
   for (const StepOp& op : graph.ops()) {
-    if (op.backward || op.inputs.size() != 2 || op.outputs.size() != 1 || !is_one_of(op, broadcasting_ops))
+    const bool expands = std::ranges::find(losses_that_expand, torch_name(op)) != losses_that_expand.end();
+    if (op.backward || op.inputs.size() != 2 || op.outputs.size() != 1 ||
+        !(expands || is_one_of(op, broadcasting_ops)))
       continue;
-    if (!is_forgotten_axis(graph, op) || !graph.depends(op.outputs[0]) || !graph.is_behind_weights(op))
+    const std::uint64_t left = before_expansion(graph, op.inputs[0]),
+                        right = before_expansion(graph, op.inputs[1]);
+    if (!is_forgotten_axis(graph, left, right) || !graph.depends(op.outputs[0]) ||
+        !graph.is_behind_weights(op))
       continue;
-    facts.broadcasts.push_back(
-        {graph.place(op), graph.shape(op.inputs[0]), graph.shape(op.inputs[1]), graph.shape(op.outputs[0])});
+    // A loss gives one number: what it was computed over is what the two were expanded to.
+    const std::uint64_t whole = left != op.inputs[0] ? op.inputs[0] : op.outputs[0];
+    facts.broadcasts.push_back({graph.place(op), graph.shape(left), graph.shape(right), graph.shape(whole)});
   }
 }
 
@@ -247,6 +258,8 @@ void read_customs(Past& past, const StepGraph& graph, StepFacts& facts) {
     if (!op.custom || op.kind != EventKind::vjp) continue;
     const RecordView* forward = past.record(op.forward);
     if (!forward) continue;
+    // A Function that is PyTorch's own (of checkpoints, of hooks) has no line of the program's in backward().
+    if (forward->name().starts_with("autograd.") && forward->head.location == op.location) continue;
     CustomFact fact;
     fact.place = graph.place(op);
     fact.name = forward->name();
@@ -279,12 +292,15 @@ void read_sources(Past& past, const StepGraph& graph, const StepToRead& step, St
       std::ranges::find(graph.ops(), EventKind::playback, [](const StepOp& op) { return op.kind; });
   if (playback == graph.ops().end()) return;
   facts.sources = sources_of(past, playback->number);
+  const Recorder& recorder = past.recorder();
   const std::vector<SourceFact> before =
       step.playback_before ? sources_of(past, step.playback_before) : std::vector<SourceFact>();
   for (SourceFact& fact : facts.sources) {
     fact.place = graph.place(*playback);
     fact.place.op = "playback";
-    if (before.empty()) continue;
+    // Inputs of a PyTorch program may require gradients: of what no step changes nothing is lost.
+    if (before.empty() || (facts.in_torch && recorder.data_flow().values_of(fact.variable).size() < 2))
+      continue;
     const auto same = [&](const SourceFact& other) {
       return other.name == fact.name && other.shape == fact.shape;
     };
@@ -312,6 +328,7 @@ StepFacts read_step(Past& past, const StepToRead& step) {
   if (step.first > step.last) return facts;
   const StepGraph graph(past, step);
   facts.cut = graph.cut();
+  facts.in_torch = std::ranges::any_of(graph.ops(), [](const StepOp& op) { return !torch_name(op).empty(); });
   if (step.training) {
     read_squashed(graph, facts);
     read_broadcasts(graph, facts);

@@ -80,6 +80,30 @@ bool is_named(const StepOp& op, std::string_view name);
 /// The same, or an op of another framework that computes the same. Its attributes may be others.
 bool computes(const StepOp& op, std::string_view name);
 
+/// "mm" of PyTorch's op aten.mm.default; empty for an op of another kind.
+std::string torch_name(const StepOp& op);
+/// The op's argument of that name; nullptr: the record has none.
+const Attribute* argument_of(Past& past, const StepOp& op, AttributeName name);
+bool is_argument(Past& past, const StepOp& op, AttributeName name, const Attribute& value);
+/// What the tensor was before it was expanded to the shape of another one.
+std::uint64_t before_expansion(const StepGraph& graph, std::uint64_t tensor);
+/// What a layer of PyTorch's (mm, addmm, convolution) multiplies its weight with; 0: the op is none.
+std::uint64_t torch_layer_input(const StepGraph& graph, const StepOp& op);
+/// A loss of PyTorch's with labels; nothing: the op is none.
+struct TorchLabels {
+  std::uint64_t labels = 0;
+  std::int64_t classes = 0;  ///< 2: each column is a label of its own, yes or no
+  bool numbers = false, yes_or_no = false;
+  const StepOp* squash = nullptr;  ///< the softmax whose shares go beside the labels
+  std::optional<double> ignored;   ///< a label that does not count
+};
+std::optional<TorchLabels> torch_labels(Past& past, const StepGraph& graph, const StepOp& op);
+/// Whether the op is PyTorch's batch normalisation, and whether it takes the batch's own statistics.
+bool is_torch_batch_norm(const StepOp& op);
+bool takes_batch_statistics(Past& past, const StepOp& op);
+/// Of PyTorch's dropout, the op that multiplies with what was drawn; nullptr: the op draws for none.
+const StepOp* torch_dropout(Past& past, const StepGraph& graph, const StepOp& op);
+
 /// Values of labels and of the first layer's inputs (step_values.cpp).
 void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
 void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
@@ -89,12 +113,13 @@ void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, Step
 void read_arrivals(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
 /// What the step's updates are made of, and which way they go (step_updates.cpp).
 void read_updates(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
-/// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp).
-void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
+/// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp). `numbers`: the
+/// labels are numbers of classes.
+void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels, bool numbers,
                bool recompute, StepFacts& facts);
 /// Whether a layer's input, whose value that is, was normalised over the wrong axis (step_scales.cpp).
-void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, const Tensor& input, bool recompute,
-                 StepFacts& facts);
+void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, std::uint64_t tensor,
+                 const Tensor& input, bool recompute, StepFacts& facts);
 /// Attention whose mask is the wrong way round.
 void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
 /// What made the tensor, or what a variable's value was assigned from; nullptr: no op.

@@ -12,6 +12,7 @@
 
 #include "engine/debug/health/step_reader.h"
 #include "engine/debug/why/elements.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 
@@ -28,12 +29,17 @@ constexpr std::array<std::string_view, 7> row_choosing_ops = {
 constexpr std::array<std::string_view, 7> statistic_ops = {
     "reduce_std", "reduce_variance", "moments", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum"};
 
+/// That op, or one of PyTorch's that computes the same.
+bool has_name(const RecordView& record, std::string_view name) {
+  const ForeignOp* foreign = record.head.op ? foreign_of(*record.head.op) : nullptr;
+  return record.head.op &&
+         (record.head.op->name == name ||
+          (foreign && !foreign->writes && foreign->counterpart && foreign->counterpart->name == name));
+}
+
 template <std::size_t n>
 bool has_name(const RecordView& record, const std::array<std::string_view, n>& names) {
-  return record.head.op && std::ranges::find(names, record.head.op->name) != names.end();
-}
-bool has_name(const RecordView& record, std::string_view name) {
-  return record.head.op && record.head.op->name == name;
+  return std::ranges::any_of(names, [&](std::string_view name) { return has_name(record, name); });
 }
 
 struct ColumnScale {
@@ -228,17 +234,12 @@ std::optional<ScaleFact> normalised_outside(const SampledRows& sampled,
 
 }  // namespace
 
-void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, const Tensor& input, bool recompute,
-                 StepFacts& facts) {
-  const RecordView* record = past.record(layer.number);
-  const auto transposed =
-      record && record->head.op ? record->head.op->find_place("transpose_a") : std::nullopt;
-  if (!transposed || *transposed >= record->head.attributes.size() ||
-      record->head.attributes[*transposed] != Attribute(false))
-    return;
+void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, std::uint64_t tensor,
+                 const Tensor& input, bool recompute, StepFacts& facts) {
+  if (torch_name(layer).empty() && !is_argument(past, layer, "transpose_a", false)) return;
   const SampledRows after = sampled_rows(input);
   if (after.rows() == 0) return;
-  const Normalisation normalisation = normalisation_behind(past, layer.inputs[0]);
+  const Normalisation normalisation = normalisation_behind(past, tensor);
   const std::vector<ColumnScale> scales = column_scales(after);
   std::optional<ScaleFact> fact;
   if (const StatisticUse* use = wrong_use(normalisation)) {
@@ -258,9 +259,9 @@ void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, const 
     fact = normalised_outside(after, scales);
     if (fact) fact->place = graph.place(layer);
   }
-  if (!fact || !is_data_alone(past, layer.inputs[0])) return;
+  if (!fact || !is_data_alone(past, tensor)) return;
   fact->layer = graph.place(layer);
-  fact->shape = graph.shape(layer.inputs[0]);
+  fact->shape = graph.shape(tensor);
   facts.scales.push_back(std::move(*fact));
 }
 

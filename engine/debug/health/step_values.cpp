@@ -30,10 +30,10 @@ std::vector<double> label_values(const Tensor& labels) {
 }
 
 /// Numbers of classes.
-void count_numbers(const std::vector<double>& values, LabelFact& fact) {
+void count_numbers(const std::vector<double>& values, std::optional<double> ignored, LabelFact& fact) {
   fact.counts.assign(static_cast<std::size_t>(fact.classes), 0);
   for (const double value : values) {
-    if (!(value >= 0 && value < static_cast<double>(fact.classes))) continue;  // an ignored one
+    if (!(value >= 0 && value < static_cast<double>(fact.classes)) || value == ignored) continue;
     fact.counts[static_cast<std::size_t>(value)] += 1;
     fact.examples += 1;
   }
@@ -60,6 +60,7 @@ struct LabelledOp {
   std::int64_t classes = 0;
   bool numbers = false, yes_or_no = false;
   const StepOp* squash = nullptr;  ///< of a loss that is written as a product with a logarithm
+  std::optional<double> ignored = std::nullopt;
 };
 
 /// Whether a product's operand is the logarithm of a softmax or sigmoid, over whatever bounds and sums to 1.
@@ -74,8 +75,11 @@ const StepOp* squash_behind_log(const StepGraph& graph, std::uint64_t operand) {
   return nullptr;
 }
 
-std::optional<LabelledOp> labelled(const StepGraph& graph, const StepOp& op) {
+std::optional<LabelledOp> labelled(Past& past, const StepGraph& graph, const StepOp& op) {
   if (op.inputs.size() < 2 || op.outputs.empty()) return std::nullopt;
+  if (const auto torch = torch_labels(past, graph, op))
+    return LabelledOp{&op,           torch->labels, torch->classes, torch->numbers, torch->yes_or_no,
+                      torch->squash, torch->ignored};
   LabelledOp found;
   found.op = &op;
   found.labels = op.inputs[0];
@@ -178,14 +182,32 @@ void read_echo(Past& past, const StepGraph& graph, const StepOp& loss, const std
   if (labels.size() < least_labels_compared || std::ranges::count(labels, labels[0]) == std::ssize(labels))
     return;
   for (const StepOp& op : graph.ops()) {
-    if (op.backward || !is_named(op, "gather") || op.inputs.size() < 2 || !graph.is_source(op.inputs[0]) ||
-        !graph.leads_to_target(op) || graph.shape(op.inputs[1]) != shape)
+    const bool is_lookup = is_named(op, "gather") || torch_name(op) == "embedding";
+    if (op.backward || !is_lookup || op.inputs.size() < 2 || !graph.is_source(op.inputs[0]) ||
+        !graph.leads_to_target(op))
       continue;
+    // PyTorch's loss takes labels of a row each.
+    if (torch_name(op).empty() && graph.shape(op.inputs[1]) != shape) continue;
     const Tensor ids = step_value(past, op.inputs[1], recompute, facts);
     if (!ids || label_values(ids) != labels) continue;
     facts.echoes.push_back({graph.place(op), graph.place(loss), std::ssize(labels)});
     return;
   }
+}
+
+/// What a layer's weights are multiplied with, where no weight made it.
+void read_input(Past& past, const StepGraph& graph, const StepOp& layer, std::uint64_t input,
+                bool has_columns, bool recompute, StepFacts& facts) {
+  if (graph.depends(input) || !graph.is_floating_point(input)) return;
+  double count = 1;
+  for (const std::int64_t extent : graph.shape(input)) count *= static_cast<double>(extent);
+  if (count < 2 || count > static_cast<double>(most_value_elements)) return;
+  const Tensor value = step_value(past, input, recompute, facts);
+  if (!value) return;
+  if (has_columns) read_scales(past, graph, layer, input, value, recompute, facts);
+  InputFact fact = measured_input(value);
+  fact.place = graph.place(layer);
+  facts.inputs.push_back(std::move(fact));
 }
 
 }  // namespace
@@ -194,7 +216,7 @@ void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
   constexpr std::size_t most_losses_read = 4;
   for (const StepOp& op : graph.ops()) {
     if (op.backward || !graph.leads_to_target(op) || facts.labels.size() >= most_losses_read) continue;
-    const auto found = labelled(graph, op);
+    const auto found = labelled(past, graph, op);
     if (!found || found->classes < 2) continue;
     LabelFact fact;
     fact.place = graph.place(op);
@@ -205,12 +227,12 @@ void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
       const std::vector<std::int64_t> shape = graph.shape(found->labels);
       const std::vector<double> values = label_values(labels);
       if (found->numbers) {
-        count_numbers(values, fact);
+        count_numbers(values, found->ignored, fact);
         read_echo(past, graph, op, shape, values, recompute, facts);
       } else
         count_shares(values, found->yes_or_no && shape.size() < 2 ? 1 : shape.back(), fact);
       if (found->squash && !found->yes_or_no)
-        read_axis(past, graph, *found->squash, labels, recompute, facts);
+        read_axis(past, graph, *found->squash, labels, found->numbers, recompute, facts);
     }
     facts.labels.push_back(std::move(fact));
   }
@@ -222,20 +244,13 @@ void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
   for (const StepOp& op : graph.ops()) {
     if (op.backward || op.tape == 0 || op.inputs.size() < 2 || facts.inputs.size() >= most_inputs_read)
       continue;
+    if (const std::uint64_t input = torch_layer_input(graph, op))
+      read_input(past, graph, op, input, torch_name(op) != "convolution", recompute, facts);
     if (std::ranges::none_of(layers, [&](std::string_view name) { return is_named(op, name); })) continue;
     for (const std::size_t data : {std::size_t{0}, std::size_t{1}}) {
       const std::uint64_t input = op.inputs[data];
-      if (!graph.is_source(op.inputs[1 - data]) || graph.depends(input) || !graph.is_floating_point(input))
-        continue;
-      double count = 1;
-      for (const std::int64_t extent : graph.shape(input)) count *= static_cast<double>(extent);
-      if (count < 2 || count > static_cast<double>(most_value_elements)) continue;
-      const Tensor value = step_value(past, input, recompute, facts);
-      if (!value) continue;
-      if (data == 0 && is_named(op, "matmul")) read_scales(past, graph, op, value, recompute, facts);
-      InputFact fact = measured_input(value);
-      fact.place = graph.place(op);
-      facts.inputs.push_back(std::move(fact));
+      if (graph.is_source(op.inputs[1 - data]))
+        read_input(past, graph, op, input, data == 0 && is_named(op, "matmul"), recompute, facts);
     }
   }
 }

@@ -48,7 +48,7 @@ Maker maker_of(const Recorder& recorder, std::uint64_t root) {
   recorder.trace().glance(record, record, [&](const RecordGlance& glance) {
     if (glance.number != record) return;
     maker = {record, glance.head.location, glance.head.scope,
-             glance.head.op ? glance.head.op->name : name_of(glance.head.name)};
+             glance.head.op ? glance.head.op->name : name_of(glance.head.name())};
   });
   return maker;
 }
@@ -66,7 +66,7 @@ void set_place(MemoryRow& row, const Maker& maker) {
 std::string op_name(const Recorder& recorder, std::uint32_t record) {
   std::string name;
   recorder.trace().glance(record, record, [&](const RecordGlance& glance) {
-    name = glance.head.op ? glance.head.op->name : name_of(glance.head.name);
+    name = glance.head.op ? glance.head.op->name : name_of(glance.head.name());
   });
   return name;
 }

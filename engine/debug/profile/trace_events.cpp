@@ -71,7 +71,7 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
                                  ? 0
                                  : recorder_.trace().tensors().get(record.outputs[0]).spec();
   const bool updates = head.kind == EventKind::op && is_update(head.op, head.scope, head.backward);
-  const std::uint64_t what = head.op ? static_cast<std::uint64_t>(head.op->index) : head.name;
+  const std::uint64_t what = head.op ? static_cast<std::uint64_t>(head.op->index) : head.name();
   // The spec identifies the dtype: records of other shapes get keys of their own and the same class.
   const ClassKey key{
       what << 38 | std::uint64_t{spec} << 6 | static_cast<std::uint64_t>(head.kind) << 3 |
@@ -82,7 +82,7 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   ProfileClass of;
-  of.op = head.op ? head.op->name : name_of(head.name);
+  of.op = head.op ? head.op->name : name_of(head.name());
   if (head.kind == EventKind::vjp) of.op += " VJP";
   of.role = updates                          ? ProfileRole::update
             : head.backward                  ? ProfileRole::backward

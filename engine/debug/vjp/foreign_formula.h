@@ -1,4 +1,5 @@
-// Whether the formula of an op of the registry gives what PyTorch computed.
+// The formula of a VJP of PyTorch's: that of Tapedeck's ops which compute the same, with the arguments of the
+// call.
 #pragma once
 
 #include <string>
@@ -7,10 +8,21 @@
 
 namespace tapedeck::debug {
 
-/// Runs the VJP of the forward op's counterpart on the recorded values, and compares each gradient with the
-/// one that PyTorch's VJP gave: within 1e-4 of its largest element for float32 and float64, 2e-2 for narrower
-/// ones. Empty where all agree; else the sentence why the formula cannot be shown. Throws Cancelled.
-std::string why_no_formula(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
-                           const FindTensor& find);
+struct ForeignFormula {
+  /// Computes the record's VJP in Tapedeck's ops. Its `op` has the schema's names and the formula, or "none".
+  /// Its results are those of the record that a gradient can come to.
+  VjpCall call;
+  /// The sentence why there is no formula; empty: there is one.
+  std::string problem;
+  /// Something that the formula does not show by itself; may be empty.
+  std::string remark;
+};
+
+/// Runs the VJP in Tapedeck's ops on the recorded values, and compares each gradient with the one that
+/// PyTorch's VJP gave, within 1e-4 of its largest element (float64: 1e-8; dtypes below float32: 2e-2). Before
+/// that has run, compares the op's results. `vjp` without a number: only what the call's row says. Throws
+/// Cancelled.
+ForeignFormula foreign_formula(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
+                               const FindTensor& find);
 
 }  // namespace tapedeck::debug

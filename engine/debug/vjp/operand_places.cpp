@@ -12,11 +12,10 @@ const T& get(const VjpCall& call, AttributeName attribute) {
   return std::get<T>(call.op->value_of(call.attributes, attribute));
 }
 
-/// Of C = A·B: A[r,κ] gets Σ over c of dC[r,c]·B[κ,c], and B[κ,c] gets Σ over r of dC[r,c]·A[r,κ].
-std::optional<Index> matmul_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
-  const auto flag = [&](AttributeName name) { return get<bool>(call, name); };
-  const bool turned[] = {flag("transpose_a") || flag("adjoint_a"), flag("transpose_b") || flag("adjoint_b")};
-  const Tensor& other = call.inputs[1 - input];
+/// Of C = A·B: A[r,κ] gets Σ over c of dC[r,c]·B[κ,c], and B[κ,c] gets Σ over r of dC[r,c]·A[r,κ]. `input`: 0
+/// for A; `other`: the other one; `turned`: which are transposed.
+std::optional<Index> matmul_place(const Tensor& other, const std::array<bool, 2>& turned, std::size_t input,
+                                  const Index& own, const Index& j) {
   if (own.size() < 2 || j.size() < 2 || other.rank() < 2) return std::nullopt;
   // The axis that is summed over is the last of A and the last but one of B; a transposed operand has it the
   // other way round.
@@ -35,6 +34,13 @@ std::optional<Index> matmul_place(const VjpCall& call, std::size_t input, const 
   place.push_back(inner_first ? inner : outer);
   place.push_back(inner_first ? outer : inner);
   return place;
+}
+
+std::optional<Index> matmul_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
+  const auto flag = [&](AttributeName name) { return get<bool>(call, name); };
+  return matmul_place(call.inputs[1 - input],
+                      {flag("transpose_a") || flag("adjoint_a"), flag("transpose_b") || flag("adjoint_b")},
+                      input, own, j);
 }
 
 std::optional<Index> einsum_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
@@ -105,10 +111,8 @@ std::optional<Index> convolution_place(const VjpCall& call, std::size_t input, c
   return place;
 }
 
-}  // namespace
-
-std::optional<Index> operand_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
-  if (!call.op || call.inputs.size() != 2) return std::nullopt;
+std::optional<Index> place_of_own_op(const VjpCall& call, std::size_t input, const Index& own,
+                                     const Index& j) {
   switch (call.op->form) {
     case Form::matmul:
       return matmul_place(call, input, own, j);
@@ -121,6 +125,80 @@ std::optional<Index> operand_place(const VjpCall& call, std::size_t input, const
     default:
       return std::nullopt;
   }
+}
+
+/// nullptr for one of another kind, as a trace file may have it.
+template <class T>
+const T* get_if(const VjpCall& call, AttributeName attribute) {
+  const auto place = call.op->find_place(attribute);
+  return place && *place < call.attributes.size() ? std::get_if<T>(&call.attributes[*place]) : nullptr;
+}
+
+/// PyTorch's products, by the places of both factors among the inputs.
+struct ForeignProduct {
+  std::string_view op;
+  std::size_t first, second;
+};
+constexpr ForeignProduct foreign_products[] = {
+    {"aten.mm", 0, 1}, {"aten.bmm", 0, 1}, {"aten.addmm", 1, 2}, {"aten.baddbmm", 1, 2}};
+
+/// One number for all spatial axes, or one for each.
+std::int64_t of_side(const std::vector<std::int64_t>& given, std::size_t side) {
+  return given.size() == 1 ? given[0] : side < given.size() ? given[side] : 0;
+}
+
+/// y[n,o,p…] = Σ x[n,c, p·stride − padding + a·dilation…]·weight[o,c,a…], c within o's group.
+std::optional<Index> foreign_convolution_place(const VjpCall& call, std::size_t input, const Index& own,
+                                               const Index& j) {
+  using Integers = std::vector<std::int64_t>;
+  const std::size_t rank = own.size();
+  const auto *strides = get_if<Integers>(call, "stride"), *paddings = get_if<Integers>(call, "padding"),
+             *dilations = get_if<Integers>(call, "dilation");
+  const auto* groups_given = get_if<std::int64_t>(call, "groups");
+  const auto* transposed = get_if<bool>(call, "transposed");
+  if (!strides || !paddings || !dilations || !groups_given || !transposed || *transposed || rank < 3 ||
+      j.size() != rank || call.inputs[1 - input].rank() != static_cast<int>(rank))
+    return std::nullopt;
+  const Shape& filters = call.inputs[1].shape();
+  const std::int64_t groups = std::max<std::int64_t>(1, *groups_given),
+                     outputs = std::max<std::int64_t>(1, filters[0] / groups), inputs = filters[1];
+  const std::int64_t before = j[1] / outputs * inputs;  // channels of earlier groups
+  Index place = input == 1 ? Index{j[0], before + own[1]} : Index{j[1], own[1] - before};
+  for (std::size_t side = 0; side + 2 < rank; ++side) {
+    const std::int64_t start = j[side + 2] * of_side(*strides, side) - of_side(*paddings, side),
+                       dilation = std::max<std::int64_t>(1, of_side(*dilations, side));
+    const std::int64_t distance = own[side + 2] - start;
+    if (input == 0 && (distance < 0 || distance % dilation != 0)) return std::nullopt;
+    place.push_back(input == 1 ? start + own[side + 2] * dilation : distance / dilation);
+  }
+  return place;
+}
+
+std::optional<OperandPlace> place_of_foreign_op(const VjpCall& call, std::size_t input, const Index& own,
+                                                const Index& j) {
+  if (call.op->name == "aten.convolution" && input < 2) {
+    if (auto place = foreign_convolution_place(call, input, own, j))
+      return OperandPlace{1 - input, *std::move(place)};
+    return std::nullopt;
+  }
+  for (const ForeignProduct& product : foreign_products) {
+    if (call.op->name != product.op || (input != product.first && input != product.second)) continue;
+    const std::size_t other = product.first + product.second - input;
+    if (auto place = matmul_place(call.inputs[other], {false, false}, input == product.first ? 0 : 1, own, j))
+      return OperandPlace{other, *std::move(place)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<OperandPlace> operand_place(const VjpCall& call, std::size_t input, const Index& own,
+                                          const Index& j) {
+  if (!call.op) return std::nullopt;
+  if (call.in_our_ops) return place_of_foreign_op(call, input, own, j);
+  if (call.inputs.size() != 2) return std::nullopt;
+  if (auto place = place_of_own_op(call, input, own, j)) return OperandPlace{1 - input, *std::move(place)};
+  return std::nullopt;
 }
 
 }  // namespace tapedeck::debug

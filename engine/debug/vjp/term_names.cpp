@@ -202,18 +202,19 @@ bool TermNames::use_formula() {
 }
 
 bool TermNames::use_product() {
-  if (call_->inputs.size() != 2 || terms_.empty()) return false;
+  if (terms_.empty()) return false;
   atoms_.clear();
   add_cotangents();
-  const Tensor& other = call_->inputs[1 - input_];
   Atom factor;
-  factor.symbol = bound_.inputs[1 - input_];
   for (std::size_t i = 0; i < terms_.size(); ++i) {
     const auto at = operand_place(*call_, input_, own_, atoms_[0].indices[i]);
-    if (!at || !inside(other.shape(), *at)) return false;
-    const double value = element_of(other, element_at(other.shape(), *at));
+    if (!at || !call_->inputs[at->input]) return false;
+    const Tensor& other = call_->inputs[at->input];
+    if (!inside(other.shape(), at->index)) return false;
+    factor.symbol = bound_.inputs[at->input];
+    const double value = element_of(other, element_at(other.shape(), at->index));
     if (!alike(value, terms_[i].factor, value, other.dtype())) return false;
-    factor.indices.push_back(*at);
+    factor.indices.push_back(at->index);
     factor.values.push_back(value);
   }
   atoms_.push_back(std::move(factor));

@@ -9,9 +9,8 @@
 #include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
-namespace {
 
-/// One zero in the shape of many: takes no memory worth the name.
+// One zero in the shape of many: takes no memory worth the name.
 Tensor placeholder(const Recorder& recorder, const RecordedSpec& spec) {
   constexpr std::int64_t most_elements = std::int64_t{1} << 29;  // as many as a replay may make
   if (recorder.file() && element_count(spec.shape) > most_elements)
@@ -22,6 +21,8 @@ Tensor placeholder(const Recorder& recorder, const RecordedSpec& spec) {
   for (int axis = 0; axis < spec.shape.rank(); ++axis) strides.push_back(0);
   return Tensor::view(zero.storage(), spec.dtype, spec.shape, strides, 0);
 }
+
+namespace {
 
 enum class Wish { shape, value_if_there, value };
 
@@ -47,6 +48,7 @@ Tensors values_of(const Recorder& recorder, const TensorIds& ids, Wish wish, con
 
 Tensors VjpCall::run() const {
   if (custom) return custom(cotangents);
+  if (in_our_ops) return in_our_ops(*this);
   return ops::run_vjp({*op, inputs, attributes, outputs, cotangents, wanted});
 }
 

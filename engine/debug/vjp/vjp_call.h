@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "engine/record/cancel.h"
 #include "engine/record/recorder.h"
@@ -18,6 +19,10 @@ struct VjpCall {
   SmallVector<bool, 8> wanted;
   /// Of a custom gradient: runs again what ran in it, on these cotangents.
   std::function<Tensors(std::span<const Tensor> cotangents)> custom;
+  /// Of PyTorch's op: computes in Tapedeck's ops what its VJP gives. `op` is then `own_row`, which has the
+  /// schema's names and the formula.
+  std::function<Tensors(const VjpCall& call)> in_our_ops;
+  std::shared_ptr<const OpDef> own_row;
 
   /// Gradients of the inputs. On this thread's tapes, where it has some.
   Tensors run() const;
@@ -26,6 +31,10 @@ struct VjpCall {
 /// Which inputs' gradients the VJP was asked for. `forward`: the record whose VJP it is.
 SmallVector<bool, 8> wanted_gradients(const Recorder& recorder, const RecordView& vjp,
                                       const RecordView& forward);
+
+/// A tensor of that shape and dtype, whose elements are zeros. Throws ValueError where a trace file says that
+/// it is huge.
+Tensor placeholder(const Recorder& recorder, const RecordedSpec& spec);
 
 /// Of a built-in VJP. Values that it does not read are placeholders with the right shape and dtype.
 /// `for_names`: also those that it does not read, where they can be had: its formula may name them.

@@ -7,7 +7,7 @@
 #include "engine/debug/tile.h"
 #include "engine/debug/vjp/bound_formula.h"
 #include "engine/debug/vjp/element_terms.h"
-#include "engine/debug/vjp/foreign_formula.h"
+#include "engine/debug/vjp/foreign_saved.h"
 #include "engine/ops/core/core_ops.h"
 #include "engine/ops/core/foreign.h"
 #include "engine/record/replay/replay.h"
@@ -124,12 +124,12 @@ VjpReader::Place VjpReader::locate(std::uint64_t record, const CancelFlag* cance
   return place;
 }
 
-void VjpReader::add_symbols(const Place& place, protocol::VjpParts& parts) const {
+void VjpReader::add_symbols(const Place& place, const OpDef* row, protocol::VjpParts& parts) const {
   using protocol::VjpRole;
   const RecordView& forward = place.forward;
   const std::size_t outputs = std::max(forward.outputs.size(), place.vjp.inputs.size());
   const BoundFormula bound =
-      bind_call(forward.head.op, std::max(forward.inputs.size(), place.vjp.outputs.size()), outputs);
+      bind_call(row, std::max(forward.inputs.size(), place.vjp.outputs.size()), outputs);
   parts.names = bound.names;
   const auto add = [&](VjpRole role, const std::string& symbol, std::size_t index, std::uint64_t id,
                        std::optional<std::string> text = {}) {
@@ -145,8 +145,7 @@ void VjpReader::add_symbols(const Place& place, protocol::VjpParts& parts) const
       add(VjpRole::output, bound.outputs[i], i, forward.outputs[i]);
   for (const std::size_t i : bound.attributes)
     if (i < forward.head.attributes.size())
-      add(VjpRole::attribute, forward.head.op->attributes[i].name, i, 0,
-          to_string(forward.head.attributes[i]));
+      add(VjpRole::attribute, row->attributes[i].name, i, 0, to_string(forward.head.attributes[i]));
   const std::int64_t results = count_of(recorder_, forward.outputs);
   if (bound.counts && results > 0)
     add(VjpRole::count, "n", 0, 0, std::to_string(count_of(recorder_, forward.inputs) / results));
@@ -161,14 +160,16 @@ std::uint64_t VjpReader::keep(const Tensor& tensor) {
   return tensor.id();
 }
 
-VjpReader::Foreseen VjpReader::foresee(const Place& place, const std::vector<Accumulation>& sums,
-                                       const FindTensor& find) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Foreseen& known : foreseen_)
-      if (known.record == place.vjp.number) return known;
-  }
-  const VjpCall call = vjp_call(recorder_, place.vjp, place.forward, find);
+std::optional<VjpReader::Foreseen> VjpReader::foreseen_before(std::uint32_t record) {
+  const std::lock_guard lock(mutex_);
+  for (const Foreseen& known : foreseen_)
+    if (known.record == record) return known;
+  return std::nullopt;
+}
+
+VjpReader::Foreseen VjpReader::foresee(const Place& place, const VjpCall& call,
+                                       const std::vector<Accumulation>& sums, const FindTensor& find) {
+  if (auto known = foreseen_before(place.vjp.number)) return *std::move(known);
   const QuietScope quiet;
   const Tensors gradients = call.run();
   Foreseen fresh{place.vjp.number, {}, {}, {}};
@@ -194,24 +195,27 @@ VjpReader::Foreseen VjpReader::foresee(const Place& place, const std::vector<Acc
   return fresh;
 }
 
-void VjpReader::add_contributions(const Place& place, const FindTensor& find, const CancelFlag* cancel,
-                                  protocol::VjpParts& parts) {
+void VjpReader::add_contributions(const Place& place, const ForeignFormula* foreign, const FindTensor& find,
+                                  const CancelFlag* cancel, protocol::VjpParts& parts) {
   const RecordView &vjp = place.vjp, &forward = place.forward;
   const std::vector<Accumulation> sums = accumulations(recorder_, vjp, cancel);
   const auto wanted = wanted_gradients(recorder_, vjp, forward);
   const std::size_t count = std::max(forward.inputs.size(), vjp.outputs.size());
-  const std::vector<std::string> symbols = bind_call(forward.head.op, count, vjp.inputs.size()).inputs;
+  const std::vector<std::string> symbols =
+      bind_call(foreign ? foreign->call.op : forward.head.op, count, vjp.inputs.size()).inputs;
   Foreseen foreseen;
   const bool pending = vjp.state == RecordState::pending;
   if (pending && !forward.head.op) {
     parts.problem = "The user's own gradient has not run: its contributions are not known yet.";
-  } else if (pending && is_foreign(*forward.head.op)) {
-    parts.problem = "PyTorch has not run this VJP: its contributions are not known yet.";
+  } else if (pending && foreign && !foreign->problem.empty()) {
+    parts.problem = "PyTorch has not run this VJP: its contributions are not known yet. " + foreign->problem;
   } else if (pending && forward.duration_ns > longest_foreseen_ns) {
     parts.problem = "The op took long, so its VJP is not run ahead of time: one more step shows it.";
   } else if (pending) {
     try {
-      foreseen = foresee(place, sums, find);
+      if (foreign) parts.problem = protocol::if_there(foreign->remark);
+      foreseen =
+          foresee(place, foreign ? foreign->call : vjp_call(recorder_, vjp, forward, find), sums, find);
     } catch (const ValueError& error) {
       parts.problem = error.what();
     }
@@ -311,17 +315,18 @@ protocol::VjpParts VjpReader::parts(const protocol::GetVjp& request, const FindT
   add_sum(static_cast<std::uint32_t>(request.record), place, cancel, parts);
   if (place.forward.number == 0) return parts;
   parts.forward = describe(recorder_, place.forward.number, true);
-  add_symbols(place, parts);
+  std::optional<ForeignFormula> foreign;
+  if (place.forward.head.op && is_foreign(*place.forward.head.op)) {
+    foreign = foreign_formula(recorder_, place.vjp, place.forward, find);
+    parts.forward->vjp_formula = foreign->call.op->vjp_formula;
+    parts.problem = protocol::if_there(foreign->problem);
+  }
+  add_symbols(place, foreign ? foreign->call.op : place.forward.head.op, parts);
   if (place.vjp.number == 0) return parts;
   parts.vjp = describe(recorder_, place.vjp.number, true);
-  add_contributions(place, find, cancel, parts);
-  if (place.forward.head.op && is_foreign(*place.forward.head.op)) {
-    const std::string reason = why_no_formula(recorder_, place.vjp, place.forward, find);
-    if (!reason.empty()) {
-      parts.forward->vjp_formula = parts.vjp->vjp_formula = "none";
-      parts.problem = reason;
-    }
-  }
+  if (foreign) parts.vjp->vjp_formula = parts.forward->vjp_formula;
+  if (!place.forward.head.op || foreign) add_saved(recorder_, place.vjp, place.forward, parts);
+  add_contributions(place, foreign ? &*foreign : nullptr, find, cancel, parts);
   add_results(place.vjp.head.parent, parts);
   if (place.vjp.head.custom_gradient) add_inside(place.vjp, cancel, parts);
   return parts;
@@ -336,9 +341,13 @@ protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& reques
       (recorder_.file() && !fits(vjp, forward)))
     throw BadRequest("explain_element: record " + std::to_string(request.record) +
                      " is not a VJP that is still there.");
-  if (forward.head.op && is_foreign(*forward.head.op))
-    throw BadRequest("explain_element: " + forward.name() +
-                     " is an op of PyTorch, whose VJP is not decomposed into terms.");
+  if (forward.head.op && is_foreign(*forward.head.op)) {
+    const ForeignFormula foreign = foreign_formula(recorder_, vjp, forward, find);
+    if (!foreign.problem.empty())
+      throw ValueError("no_formula", foreign.problem + " Its elements are taken apart where there is one.");
+    check_cancelled(cancel);
+    return element_terms(foreign.call, request, cancel);
+  }
   const bool custom = !forward.head.op;
   if (custom && vjp.state != RecordState::done)
     throw BadRequest("explain_element: the gradient of " + forward.name() +

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/debug/vjp/accumulators.h"
+#include "engine/debug/vjp/foreign_formula.h"
 #include "engine/debug/vjp/vjp_call.h"
 #include "engine/protocol/vjp.h"
 
@@ -34,14 +35,17 @@ class VjpReader {
   std::uint32_t vjp_before(std::uint32_t playback, std::uint32_t record, const CancelFlag* cancel) const;
   std::optional<std::uint16_t> depth_of_call(const RecordView& record) const;
   std::uint32_t vjp_of(const RecordView& forward, const CancelFlag* cancel) const;
-  void add_symbols(const Place& place, protocol::VjpParts& parts) const;
-  void add_contributions(const Place& place, const FindTensor& find, const CancelFlag* cancel,
-                         protocol::VjpParts& parts);
+  /// `row`: the forward op's, or of PyTorch's op one with its formula.
+  void add_symbols(const Place& place, const OpDef* row, protocol::VjpParts& parts) const;
+  void add_contributions(const Place& place, const ForeignFormula* foreign, const FindTensor& find,
+                         const CancelFlag* cancel, protocol::VjpParts& parts);
   void add_sum(std::uint32_t record, const Place& place, const CancelFlag* cancel,
                protocol::VjpParts& parts) const;
   void add_results(std::uint32_t playback, protocol::VjpParts& parts) const;
   void add_inside(const RecordView& vjp, const CancelFlag* cancel, protocol::VjpParts& parts) const;
-  Foreseen foresee(const Place& place, const std::vector<Accumulation>& sums, const FindTensor& find);
+  Foreseen foresee(const Place& place, const VjpCall& call, const std::vector<Accumulation>& sums,
+                   const FindTensor& find);
+  std::optional<Foreseen> foreseen_before(std::uint32_t record);
   std::uint64_t keep(const Tensor& tensor);
 
   Recorder& recorder_;

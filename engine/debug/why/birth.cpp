@@ -3,10 +3,10 @@
 #include <deque>
 
 #include "engine/debug/why/elements.h"
-#include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vanished.h"
 #include "engine/debug/why/why.h"
+#include "engine/debug/why/written_memory.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -121,28 +121,43 @@ class Birth {
     return true;
   }
 
-  /// A tensor of PyTorch's whose memory was written to through another one: it came with that write, or was
-  /// there before.
+  /// A tensor of PyTorch's whose memory was written to through another one: the element came with that write,
+  /// or was there before.
   bool follow_memory(Spot& spot) {
-    if (past_.recorder().trace().newest() == 0) return false;
-    if (!memory_) memory_.emplace(past_, past_.recorder().trace().newest());
-    const RecordView* writer = past_.record(memory_->writer_of(spot.tensor));
-    if (!writer) return false;
     Spot next;
-    if (const std::uint64_t older = memory_->older_value(spot.tensor);
+    const RecordView* writer = nullptr;
+    if (const auto source = memory_.source(spot.tensor, spot.place)) {
+      next = {source->tensor, source->place, spot.kind};
+      writer = past_.maker(source->tensor);
+      if (const ForeignOp* op = writer ? foreign_op_of(*writer) : nullptr; !op || !op->writes)
+        writer = nullptr;
+    } else {
+      writer = guess_by_memory(spot, next);
+    }
+    if (!next.tensor) return false;
+    if (writer) {
+      protocol::Reason reason = past_.reason(*writer, "same memory",
+                                             "It was written into the memory here, through another tensor.");
+      show(reason, spot);
+      keep(std::move(reason));
+    }
+    spot = next;
+    return true;
+  }
+
+  /// Where the places in memory are not known (a trace file): what has such an element.
+  const RecordView* guess_by_memory(const Spot& spot, Spot& next) {
+    if (past_.recorder().trace().newest() == 0) return nullptr;
+    const RecordView* writer = past_.record(memory_.shared().writer_of(spot.tensor));
+    if (!writer) return nullptr;
+    if (const std::uint64_t older = memory_.shared().older_value(spot.tensor);
         older && first_of(past_.value(older), spot.kind, Places{spot.place}))
       next = {older, spot.place, spot.kind};
     for (const std::uint64_t id : writer->outputs)
       if (id && !next.tensor)
         if (const auto place = first_of(past_.value(id), spot.kind, std::nullopt))
           next = {id, *place, spot.kind};
-    if (!next.tensor) return false;
-    protocol::Reason reason =
-        past_.reason(*writer, "same memory", "The memory was last written to by this op.");
-    show(reason, spot);
-    keep(std::move(reason));
-    spot = next;
-    return true;
+    return writer;
   }
 
   void came_in(const Spot& spot) {
@@ -250,7 +265,7 @@ class Birth {
     for (const Operand& operand : operands) reason.operands.push_back(operand.text);
     reason.value = element_text(value, spot.place);
     Spot cause;
-    if (spot.kind == NotFinite::nan)
+    if (spot.kind == NotFinite::nan && given.empty())
       for (const Operand& operand : operands)
         if (operand.tensor && std::isinf(operand.value) && !cause.tensor)
           cause = {operand.tensor, operand.place, NotFinite::infinite};
@@ -380,7 +395,7 @@ class Birth {
   std::vector<protocol::Reason> found_;
   std::deque<protocol::Reason> way_;
   std::uint64_t left_out_ = 0;
-  std::optional<SharedMemory> memory_;  ///< read where it is needed
+  WrittenMemory memory_{past_};
   std::string origin_, missing_, forward_, zero_came_, vanished_;
 };
 

@@ -206,12 +206,17 @@ class Contributions {
   bool tell(std::size_t level, std::uint64_t& tensor, std::int64_t& place) {
     past_.step(level, most_levels);
     const RecordView* record = past_.maker(tensor);
+    while (!record && follow_memory(tensor, place)) record = past_.maker(tensor);
     if (!record) {
       if (level == 0) answer_.sentence += "was made by no op: it came from Python or is a variable's value";
       return false;
     }
-    Tensors inputs;
-    inputs = past_.inputs(*record);
+    if (const ForeignOp* op = foreign_op_of(*record); op && op->reads_shapes_alone) {
+      if (level == 0)
+        answer_.sentence += "was made by " + past_.name(*record) + ", which reads no other values";
+      return false;
+    }
+    const Tensors inputs = past_.inputs(*record);
     const std::size_t slot = Past::output_of(*record, tensor);
     PartList list = parts_of(*record, inputs, slot, tensor, place);
     std::vector<Part>& parts = list.parts;
@@ -239,6 +244,15 @@ class Contributions {
     }
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;
+    return true;
+  }
+
+  /// Where the element was written through another tensor: on to that one.
+  bool follow_memory(std::uint64_t& tensor, std::int64_t& place) {
+    const auto source = memory_.source(tensor, place);
+    if (!source) return false;
+    tensor = source->tensor;
+    place = source->place;
     return true;
   }
 
@@ -328,6 +342,7 @@ class Contributions {
   Past& past_;
   protocol::Because answer_;
   Elementwise elementwise_;
+  WrittenMemory memory_{past_};
   std::string cannot_;  ///< why an op cannot be differentiated
 };
 
@@ -335,7 +350,7 @@ class Contributions {
 
 protocol::Because what_made(Past& past, const Subject& subject) {
   const RecordView* maker = past.maker(subject.tensor);
-  if (maker && maker->head.backward)
+  if (maker ? maker->head.backward : past.giver(subject.tensor) != nullptr)
     if (auto parts = gradient_contributions(past, subject)) return std::move(*parts);
   return Contributions(past).explain(subject);
 }

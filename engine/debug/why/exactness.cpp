@@ -67,7 +67,7 @@ class Exactness {
     answer_.question = protocol::Question::exactness;
     answer_.amount = "error";
     const Tensor value = past_.value(tensor_);
-    if (!past_.maker(tensor_)) {
+    if (!past_.maker(tensor_) && memory_.sources(tensor_).empty()) {
       answer_.sentence = "No op computed it, so it has no rounding error of its own.";
       return std::move(answer_);
     }
@@ -77,6 +77,7 @@ class Exactness {
       past_.step(done++, records_.size());
       compare(*past_.record(number));
     }
+    if (!past_.maker(tensor_)) exact_value(tensor_, value);
     finish(value);
     return std::move(answer_);
   }
@@ -85,20 +86,25 @@ class Exactness {
   /// The newest records on the way to the tensor: what they read of older ones counts as exact.
   void collect() {
     std::priority_queue<std::uint32_t> waiting;
-    const auto add = [&](std::uint64_t id) {
-      if (const RecordView* maker = past_.maker(id); maker && maker->head.kind == EventKind::op)
-        waiting.push(maker->number);
+    const auto add = [&](std::uint64_t tensor) {
+      std::vector<std::uint64_t> unseen{tensor};
+      while (!unseen.empty()) {
+        const std::uint64_t id = unseen.back();
+        unseen.pop_back();
+        ++uses_[id];
+        if (const RecordView* maker = past_.maker(id); maker && maker->head.kind == EventKind::op)
+          waiting.push(maker->number);
+        // Once, however often the tensor is used: then it has a value of its own here.
+        if (uses_[id] == 1)
+          for (const ElementSource& source : memory_.sources(id)) unseen.push_back(source.tensor);
+      }
     };
     add(tensor_);
-    ++uses_[tensor_];
     while (!waiting.empty() && records_.size() < most_compared) {
       const std::uint32_t number = waiting.top();
       waiting.pop();
       if (!records_.insert(number).second) continue;
-      for (const std::uint64_t id : past_.record(number)->inputs) {
-        ++uses_[id];
-        add(id);
-      }
+      for (const std::uint64_t id : past_.record(number)->inputs) add(id);
     }
     while (!waiting.empty() && records_.contains(waiting.top())) waiting.pop();
     too_many_ = !waiting.empty();
@@ -117,8 +123,7 @@ class Exactness {
         continue;
       }
       const Tensor value = past_.value(id);
-      const auto found = exact_.find(id);
-      exact.push_back(found == exact_.end() ? to_float64(value) : found->second);
+      exact.push_back(exact_value(id, value));
       given.push_back(to_float64(value));
       dtypes.push_back(value.dtype());
       if (const auto error = errors_.find(id); error != errors_.end())
@@ -134,11 +139,7 @@ class Exactness {
       const double error = difference.error;
       errors_[id] = error;
       if (id == tensor_) result_ = difference;
-      exact_.insert_or_assign(id, outputs[k]);
-      bytes_ += outputs[k].bytes();
-      if (bytes_ > most_bytes)
-        throw ValueError("too_expensive",
-                         "Running what led here again in float64 takes more than 2 GiB of memory.");
+      keep(id, outputs[k]);
       if (!is_floating(value.dtype()) || error < loss.error) continue;
       loss.output = id;
       loss.error = error;
@@ -151,6 +152,36 @@ class Exactness {
     }
     for (const std::uint64_t id : record.inputs) release(id);
     if (loss.output && loss.error > 0) losses_.push_back(loss);
+  }
+
+  /// In float64: what an op made, or what was written through views into its memory, if anything of it is
+  /// known.
+  Tensor exact_value(std::uint64_t id, const Tensor& value) {
+    if (const auto found = exact_.find(id); found != exact_.end()) return found->second;
+    const Tensor wide = to_float64(value);
+    const std::vector<ElementSource> sources = memory_.sources(id);
+    if (sources.empty() || !is_floating(value.dtype())) return wide;
+    Tensor made = memory_.with_other_sources(id, wide, [&](std::uint64_t source) {
+      return uses_.contains(source) && exact_.contains(source) ? exact_.at(source) : exact_source(source);
+    });
+    errors_[id] = digits_off(value, made).error;
+    if (id == tensor_) result_ = digits_off(value, made);
+    keep(id, made);
+    for (const ElementSource& source : sources) release(source.tensor);
+    return made;
+  }
+
+  /// Of a tensor that was itself written through views; undefined where no more is known than its value.
+  Tensor exact_source(std::uint64_t id) {
+    return memory_.sources(id).empty() ? Tensor() : exact_value(id, past_.value(id));
+  }
+
+  void keep(std::uint64_t id, const Tensor& value) {
+    exact_.insert_or_assign(id, value);
+    bytes_ += value.bytes();
+    if (bytes_ > most_bytes)
+      throw ValueError("too_expensive",
+                       "Running what led here again in float64 takes more than 2 GiB of memory.");
   }
 
   /// On the exact inputs, and on those that it had. An op of PyTorch's that cannot run again counts as exact.
@@ -174,7 +205,8 @@ class Exactness {
   }
 
   void release(std::uint64_t id) {
-    if (--uses_.at(id) > 0) return;
+    const auto uses = uses_.find(id);
+    if (uses == uses_.end() || uses->second == 0 || --uses->second > 0) return;
     const auto found = exact_.find(id);
     if (found == exact_.end()) return;
     bytes_ -= found->second.bytes();
@@ -257,6 +289,7 @@ class Exactness {
   Past& past_;
   const std::uint64_t tensor_;
   protocol::Because answer_;
+  WrittenMemory memory_{past_};
   std::set<std::uint32_t> records_;
   std::unordered_map<std::uint64_t, std::size_t> uses_;
   std::unordered_map<std::uint64_t, Tensor> exact_;

@@ -26,6 +26,13 @@ bool has_derivative(const RecordedSpec& spec) {
   return is_floating(spec.dtype) || is_complex(spec.dtype);
 }
 
+/// The newest tensor when the playback began.
+std::uint64_t newest_of(const RecordView& playback) {
+  std::uint64_t newest = 0;
+  for (const std::uint64_t target : playback.inputs) newest = std::max(newest, target);
+  return newest == 0 ? UINT64_MAX : newest + 1;
+}
+
 std::string place_of_reason(const protocol::Reason& reason) {
   std::string text = reason.op;
   if (reason.record) text += " (op " + std::to_string(*reason.record);
@@ -61,7 +68,7 @@ std::string pass_text(const Past& past, const RecordView& playback) {
 }
 
 ForeignPath::ForeignPath(Past& past, const RecordView& playback, std::set<std::uint64_t> values)
-    : past_(past), playback_(playback), values_(std::move(values)), memory_(past, playback.number) {
+    : past_(past), playback_(playback), values_(std::move(values)), memory_(past) {
   collect_vjps();
   collect_ancestors();
   walk();
@@ -105,14 +112,13 @@ void ForeignPath::collect_ancestors() {
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
       continue;
     }
-    const RecordView* writer = past_.record(memory_.writer_of(id));
-    if (!writer) {
+    const std::vector<ElementSource> sources = memory_.sources(id);
+    if (sources.empty()) {
       leaves_.insert(id);
       continue;
     }
     std::vector<std::uint64_t>& made_of = rewritten_[id];
-    made_of.assign(writer->outputs.begin(), writer->outputs.end());
-    if (const std::uint64_t older = memory_.older_value(id)) made_of.push_back(older);
+    for (const ElementSource& source : sources) made_of.push_back(source.tensor);
     waiting.insert(waiting.end(), made_of.begin(), made_of.end());
   }
 }
@@ -176,6 +182,8 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
                                                  "block, or in the forward() of "
                                                  "an autograd.Function that the gradient did not come to");
   }
+  if (op->reads_shapes_alone && !op->writes)
+    return "it reads the shape of what it is given, and none of its values";
   if (is_called(*op->row, "detach"))
     return "detach() or .data cuts the graph: what comes after it is a constant";
   const bool differentiable =
@@ -291,6 +299,23 @@ void ForeignPath::explain_independent(protocol::Because& answer) const {
   }
   answer.sentence += " The result does not depend on it by any recorded op";
   answer.sentence += users == 0 ? ": no recorded op read it before." : ".";
+  const ExternalRead* other = nullptr;  // as a list or an array: no op did
+  const std::vector<ExternalRead> reads = past_.recorder().data_flow().external_reads();
+  for (const ExternalRead& one : reads)
+    if (!other && !read && derived.contains(one.tensor) && one.newest < newest_of(playback_)) other = &one;
+  if (other) {
+    RecordView none;
+    none.head.location = other->location;
+    protocol::Reason reason =
+        past_.reason(none, "left the graph", "Python or NumPy read it here: what comes back is a constant.");
+    reason.record = {};
+    reason.op = "Python";
+    reason.tensor = protocol::if_there(past_.info(other->tensor));
+    answer.sentence += " Python or NumPy read it" +
+                       (reason.line ? " on line " + std::to_string(reason.line) : std::string()) +
+                       ": what comes back from there is a constant.";
+    answer.reasons.push_back(std::move(reason));
+  }
   if (const RecordView* record = past_.record(read)) {
     answer.reasons.push_back(
         past_.reason(*record, "left the graph", "Python read a number here: what comes back is a constant."));

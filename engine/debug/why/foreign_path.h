@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "engine/debug/why/foreign_memory.h"
+#include "engine/debug/why/written_memory.h"
 
 namespace tapedeck::debug {
 
@@ -50,7 +50,7 @@ class ForeignPath {
   Past& past_;
   const RecordView& playback_;
   const std::set<std::uint64_t> values_;
-  const SharedMemory memory_;
+  WrittenMemory memory_;
   std::multimap<std::uint32_t, const RecordView*> vjps_;  ///< by the forward record
   std::set<std::uint32_t> ancestors_;                     ///< records that the target was made by
   std::set<std::uint64_t> leaves_;                        ///< what none of them made

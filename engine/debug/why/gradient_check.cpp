@@ -198,12 +198,19 @@ std::string beside_path(Past& past, const GradientPath& path) {
   return text;
 }
 
+/// What ran in the backward pass and may be on the path, but is not among its VJPs.
+struct BesidePath {
+  std::size_t view_writes = 0;  ///< VJPs of writes through views, where what those reach is guessed
+  std::size_t ops = 0;          ///< of no VJP: of hooks, and of nodes that no record made
+  const RecordView* first = nullptr;
+};
+
 /// The verdict on a path, from what was found of its VJPs.
 class PathVerdict {
  public:
   PathVerdict(Past& past, const GradientAsked& asked, const std::vector<VjpCheck>& checks,
-              std::size_t forgotten, std::size_t view_writes)
-      : past_(past), asked_(asked), checks_(checks), forgotten_(forgotten), view_writes_(view_writes) {
+              std::size_t forgotten, const BesidePath& beside)
+      : past_(past), asked_(asked), checks_(checks), forgotten_(forgotten), beside_(beside) {
     for (const VjpCheck& check : checks) {
       if (check.wrong()) wrong_.push_back(&check);
       if (check.compared() && !check.wrong()) right_.push_back(&check);
@@ -213,11 +220,14 @@ class PathVerdict {
 
   protocol::Because tell() {
     std::string& sentence = answer_.sentence;
-    if (checks_.empty() && forgotten_ == 0)
+    const bool none_beside = beside_.view_writes == 0 && beside_.ops == 0;
+    if (checks_.empty() && forgotten_ == 0 && !none_beside)
+      sentence = "No VJP that is known is on the path of " + gradient() + ".";
+    else if (checks_.empty() && forgotten_ == 0)
       sentence = "No VJP is on the path of " + gradient() + ": it is what the playback began with, or zeros.";
     else if (!wrong_.empty())
       tell_wrong();
-    else if (unchecked_.empty() && forgotten_ == 0 && view_writes_ == 0)
+    else if (unchecked_.empty() && forgotten_ == 0 && none_beside)
       sentence = capital(gradient()) + " is right: " + each() + " agrees with finite differences in float64.";
     else if (right_.empty())
       sentence = capital(gradient()) + " could not be checked: nothing of the " +
@@ -286,10 +296,17 @@ class PathVerdict {
       sentence += " The forward ops of " + counted(forgotten_, "VJP") +
                   " of this playback were forgotten: the path may go through them, too.";
     }
-    if (view_writes_ > 0) {
+    if (beside_.ops > 0) {
       answer_.complete = false;
-      sentence += " " + counted(view_writes_, "VJP") + " of " +
-                  (view_writes_ == 1 ? "a write through a view" : "writes through views") +
+      sentence += " " + counted(beside_.ops, "op") + (beside_.ops == 1 ? " belongs" : " belong") +
+                  " to no VJP that is known, the first " + past_.name(*beside_.first) +
+                  ": of a hook, or of a view whose whole was written to. What " +
+                  (beside_.ops == 1 ? "it" : "they") + " did was not compared.";
+    }
+    if (beside_.view_writes > 0) {
+      answer_.complete = false;
+      sentence += " " + counted(beside_.view_writes, "VJP") + " of " +
+                  (beside_.view_writes == 1 ? "a write through a view" : "writes through views") +
                   " ran in this backward pass, too; the path may go through it, and it was not compared.";
     }
     if (unchecked_.empty()) return;
@@ -319,24 +336,35 @@ class PathVerdict {
   const GradientAsked& asked_;
   const std::vector<VjpCheck>& checks_;
   const std::size_t forgotten_;
-  const std::size_t view_writes_;  ///< whose VJPs are not among the checks
+  const BesidePath beside_;
   std::vector<const VjpCheck*> wrong_, right_, unchecked_;
   protocol::Because answer_;
 };
 
-/// VJPs of writes through views (PyTorch's CopySlices) that are not on the path: what such a write reaches is
-/// linked by memory, not by a tensor.
-std::size_t view_writes_beside(Past& past, const RecordView& playback, const GradientPath& path) {
-  if (!is_foreign_playback(past, playback)) return 0;
-  std::size_t count = 0;
+/// Sums of gradients, and how they come to their variables.
+bool is_the_playbacks_own(const RecordView& record) {
+  const std::string name = short_name(*record.head.op);
+  return is_stop_of_playback(*record.head.op) || name == "add" || name == "add_" || name == "detach" ||
+         name == "clone" || name == "ones_like" || name == "new_empty_strided" || name == "copy_" ||
+         name == "AccumulateGrad";
+}
+
+BesidePath beside_in(Past& past, const RecordView& playback, const GradientPath& path) {
+  BesidePath beside;
+  if (!is_foreign_playback(past, playback)) return beside;
   for (const std::uint32_t number : records_inside(past, playback)) {
     const RecordView* record = past.record(number);
-    const bool writes =
-        record && record->head.kind == EventKind::vjp && record->name() == "autograd.CopySlices";
-    count += writes && std::none_of(path.vjps.begin(), path.vjps.end(),
-                                    [&](const OnPath& on) { return on.vjp->number == number; });
+    if (!record) continue;
+    if (record->head.kind == EventKind::vjp)
+      beside.view_writes += path.guessed && record->name() == "autograd.CopySlices" &&
+                            std::none_of(path.vjps.begin(), path.vjps.end(),
+                                         [&](const OnPath& on) { return on.vjp->number == number; });
+    if (record->head.kind != EventKind::op || record->head.parent != playback.number || !record->head.op ||
+        (is_the_playbacks_own(*record) && !record->head.custom_gradient))
+      continue;
+    if (beside.ops++ == 0) beside.first = record;
   }
-  return count;
+  return beside;
 }
 
 protocol::Because about_path(Past& past, const GradientAsked& asked) {
@@ -350,8 +378,7 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
     checks.push_back(check_vjp(past, *on.vjp, on.slots, aim));
   }
   protocol::Because answer =
-      PathVerdict(past, asked, checks, path.forgotten, view_writes_beside(past, *asked.playback, path))
-          .tell();
+      PathVerdict(past, asked, checks, path.forgotten, beside_in(past, *asked.playback, path)).tell();
   answer.sentence += beside_path(past, path);
   return answer;
 }

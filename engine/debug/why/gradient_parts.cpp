@@ -72,8 +72,8 @@ class Parts {
       const std::uint64_t id = waiting.back();
       waiting.pop_back();
       const RecordView* maker = past_.maker(id);
-      if (!maker) return false;
-      const RecordView* vjp = past_.around(*maker, EventKind::vjp);
+      const RecordView* vjp = maker ? past_.around(*maker, EventKind::vjp) : past_.giver(id);
+      if (!maker && !vjp) return false;
       if (!vjp) {  // the playback's own sums
         // The gradient of a PyTorch program arrives as a view of itself, or is added to that of an earlier
         // pass.

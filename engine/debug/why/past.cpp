@@ -41,6 +41,12 @@ const RecordView* Past::maker(std::uint64_t tensor) {
   return found == held_results_->end() ? nullptr : record(found->second);
 }
 
+const RecordView* Past::giver(std::uint64_t tensor) {
+  if (maker(tensor) || !held_results_) return nullptr;
+  const auto found = held_gradients_.find(tensor);
+  return found == held_gradients_.end() ? nullptr : record(found->second);
+}
+
 void Past::find_held_results() {
   constexpr std::uint32_t at_once = 4096;
   held_results_.emplace();
@@ -49,10 +55,12 @@ void Past::find_held_results() {
   for (std::uint32_t first = std::max(1u, trace.oldest_kept()); first <= newest; first += at_once) {
     check_cancelled(cancel_);
     trace.glance(first, std::min(newest, first + at_once - 1), [&](const RecordGlance& glance) {
-      if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)) return;
+      const bool is_vjp = glance.head.kind == EventKind::vjp;
+      if (!is_vjp && (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op)))
+        return;
       for (const std::uint64_t output : glance.outputs)
         if (output && trace.tensors().get(output).producer() == 0)
-          held_results_->emplace(output, glance.number);
+          (is_vjp ? held_gradients_ : *held_results_).emplace(output, glance.number);
     });
   }
 }

@@ -34,6 +34,9 @@ class Past {
   Tensors inputs(const RecordView& record);
   /// What made the tensor; nullptr: no op.
   const RecordView* maker(std::uint64_t tensor);
+  /// Of a gradient that no op made, because it was written through a view: the VJP that gave it, of
+  /// PyTorch's.
+  const RecordView* giver(std::uint64_t tensor);
   /// Which output of its maker it is.
   static std::size_t output_of(const RecordView& maker, std::uint64_t tensor);
   /// Where a variable's value was assigned from.
@@ -59,6 +62,7 @@ class Past {
   std::unordered_map<std::uint32_t, std::unique_ptr<RecordView>> records_;
   /// Records of results that are held as leaves, because they cannot be computed again: of PyTorch's ops.
   std::optional<std::unordered_map<std::uint64_t, std::uint32_t>> held_results_;
+  std::unordered_map<std::uint64_t, std::uint32_t> held_gradients_;  ///< the same of VJPs
   static constexpr std::chrono::milliseconds first_report{200}, report_interval{100};
 };
 

@@ -45,25 +45,62 @@ Tensors gradients_of(const PastVjp& call) {
   return ops::run_vjp({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents, asked});
 }
 
-Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Tensor> cotangents) {
-  std::unordered_map<std::uint64_t, Tensor> flow;  // what comes of the cotangents
+namespace {
+
+/// What comes of other cotangents in a VJP, op by op.
+class OtherFlow {
+ public:
+  OtherFlow(Past& past, WrittenMemory& memory) : past_(past), memory_(memory) {}
+
+  void set(std::uint64_t tensor, const Tensor& value) { values_.insert_or_assign(tensor, value); }
+
+  /// Undefined where the tensor is what it was.
+  Tensor other(std::uint64_t tensor) {
+    if (tensor == 0) return {};
+    if (const auto found = values_.find(tensor); found != values_.end()) return found->second;
+    const std::vector<ElementSource> sources = memory_.sources(tensor);
+    if (std::none_of(sources.begin(), sources.end(),
+                     [&](const ElementSource& source) { return bool(other(source.tensor)); }))
+      return {};
+    const Tensor made = memory_.with_other_sources(tensor, past_.value(tensor),
+                                                   [&](std::uint64_t source) { return other(source); });
+    set(tensor, made);
+    return made;
+  }
+
+  Tensor now(std::uint64_t tensor) {
+    if (tensor == 0) return {};
+    Tensor value = other(tensor);
+    return value ? value : past_.value(tensor);
+  }
+
+ private:
+  Past& past_;
+  WrittenMemory& memory_;
+  std::unordered_map<std::uint64_t, Tensor> values_;
+};
+
+}  // namespace
+
+Tensors foreign_vjp_again(Past& past, WrittenMemory& memory, const RecordView& vjp,
+                          std::span<const Tensor> cotangents) {
+  OtherFlow flow(past, memory);
   for (std::size_t i = 0; i < std::min(vjp.inputs.size(), cotangents.size()); ++i)
-    if (vjp.inputs[i] && cotangents[i]) flow.insert_or_assign(vjp.inputs[i], cotangents[i]);
+    if (vjp.inputs[i] && cotangents[i]) flow.set(vjp.inputs[i], cotangents[i]);
   for (const std::uint32_t number : records_inside(past, vjp)) {
     const RecordView* op = past.record(number);
     if (!op || op->head.kind != EventKind::op) continue;
-    if (std::none_of(op->inputs.begin(), op->inputs.end(), [&](auto id) { return flow.contains(id); }))
+    if (const ForeignOp* foreign = foreign_op_of(*op); foreign && foreign->reads_shapes_alone) continue;
+    if (std::none_of(op->inputs.begin(), op->inputs.end(), [&](auto id) { return bool(flow.other(id)); }))
       continue;
     Tensors operands;
-    for (const std::uint64_t id : op->inputs)
-      operands.push_back(id == 0 ? Tensor() : flow.contains(id) ? flow.at(id) : past.value(id));
+    for (const std::uint64_t id : op->inputs) operands.push_back(flow.now(id));
     const Tensors results = replay_op(*op->head.op, operands, op->head.attributes);
     for (std::size_t i = 0; i < std::min(results.size(), op->outputs.size()); ++i)
-      if (op->outputs[i]) flow.insert_or_assign(op->outputs[i], results[i]);
+      if (op->outputs[i]) flow.set(op->outputs[i], results[i]);
   }
   Tensors gradients;
-  for (const std::uint64_t id : vjp.outputs)
-    gradients.push_back(id == 0 ? Tensor() : flow.contains(id) ? flow.at(id) : past.value(id));
+  for (const std::uint64_t id : vjp.outputs) gradients.push_back(flow.now(id));
   return gradients;
 }
 

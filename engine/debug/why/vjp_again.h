@@ -1,7 +1,7 @@
 // A built-in VJP, run again with other cotangents or in float64.
 #pragma once
 
-#include "engine/debug/why/past.h"
+#include "engine/debug/why/written_memory.h"
 
 namespace tapedeck::debug {
 
@@ -22,8 +22,9 @@ std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp);
 Tensors gradients_of(const PastVjp& call);
 
 /// Of a VJP of PyTorch's, or of a Function of its program: what ran in it, again, with other cotangents.
-/// Throws ValueError, and Error where an op cannot run again.
-Tensors foreign_vjp_again(Past& past, const RecordView& vjp, std::span<const Tensor> cotangents);
+/// What it wrote through views is followed. Throws ValueError, and Error where an op cannot run again.
+Tensors foreign_vjp_again(Past& past, WrittenMemory& memory, const RecordView& vjp,
+                          std::span<const Tensor> cotangents);
 
 /// The same call in float64, whose outputs are computed anew.
 PastVjp in_float64(const PastVjp& call);

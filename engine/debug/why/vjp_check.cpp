@@ -5,6 +5,7 @@
 
 #include "engine/debug/vjp/vjp_call.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/view_write.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/wide_run.h"
 #include "engine/ops/core/foreign.h"
@@ -15,7 +16,8 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::uint32_t records_at_once = 4096;
+const char* const other_values =
+    "run again in float64 its op gives other values, as those that draw random numbers may";
 
 double tolerance_of(DType dtype) {
   if (dtype == DType::float64) return 1e-4;
@@ -30,8 +32,8 @@ Shape recorded_shape(const Past& past, std::uint64_t tensor) {
   return spec_of(past.recorder().trace().tensors().get(tensor).spec()).shape;
 }
 
-/// For each gradient behind those of the arguments, the variable that it belongs to: the only one of that
-/// shape and dtype that the function read; 0: it cannot be determined.
+}  // namespace
+
 TensorIds variables_of_slots(Past& past, const RecordView& forward, const RecordView& vjp) {
   TensorIds variables;
   if (forward.head.op || vjp.outputs.size() <= forward.inputs.size()) return variables;
@@ -55,6 +57,8 @@ TensorIds variables_of_slots(Past& past, const RecordView& forward, const Record
   }
   return variables;
 }
+
+namespace {
 
 /// One VJP, as it is checked.
 class Check {
@@ -102,8 +106,9 @@ class Check {
           "it draws random numbers: its gradient is that of their distribution, which differences of one "
           "draw "
           "do not show");
-    if (forward.head.op && vjp_.head.op && is_foreign(*forward.head.op) && forward.head.op != vjp_.head.op)
-      return leave_out("it is a write through a view, whose gradient is that of the whole tensor");
+    std::optional<ViewWrite> view;
+    if (is_write_into_view(vjp_, forward) && !(view = ViewWrite::find(past_, vjp_, forward)))
+      return leave_out("it is a write through a view, and where that lies in the whole is not known here");
     variables_ = variables_of_slots(past_, forward, vjp_);
     if (!has_real_numbers(forward)) return;
     for (const Tensor& input : past_.inputs(forward)) point_.push_back(to_float64(input));
@@ -115,7 +120,12 @@ class Check {
       }
     for (const std::uint64_t id : vjp_.inputs) cotangents_.push_back(id ? past_.value(id) : Tensor());
     std::optional<InnerFunction> inner;
-    if (forward.head.op) {
+    if (view) {
+      if (!is_close(view->written(with_whole(*view)), past_.value(forward.outputs[0])))
+        return leave_out(other_values);
+      point_[0] = view->whole();
+      function_ = std::cref(*view);
+    } else if (forward.head.op) {
       function_ = [&forward](std::span<const Tensor> inputs) {
         return replay_op(*forward.head.op, inputs, to_float64(forward.head.attributes));
       };
@@ -125,9 +135,15 @@ class Check {
       if (!inner->depends()) return leave_out("no recorded op made its result of its arguments");
       function_ = std::cref(*inner);
     }
-    if (!gives_the_same_again(forward)) return;
+    if (!view && !gives_the_same_again(forward)) return;
     Differences differences(past_, function_, point_, cotangents_, aim_);
     for (const std::vector<std::size_t>& group : groups()) compare_group(differences, group);
+  }
+
+  Tensors with_whole(const ViewWrite& view) const {
+    Tensors inputs = point_;
+    inputs[0] = view.whole();
+    return inputs;
   }
 
   /// Differences here are of real numbers; a complex tensor's elements as numbers are their sizes.
@@ -152,7 +168,7 @@ class Check {
         continue;  // there is nothing to compare with
       }
       if (again[k].shape() == value.shape() && is_close(again[k], value)) continue;
-      leave_out("run again in float64 its op gives other values, as those that draw random numbers may");
+      leave_out(other_values);
       return false;
     }
     return true;
@@ -299,25 +315,6 @@ class Check {
   ForwardFunction function_;
 };
 
-/// The VJPs that the playback itself ran, in its order.
-std::vector<std::uint32_t> vjps_of(Past& past, const RecordView& playback) {
-  std::vector<std::uint32_t> numbers;
-  const Trace& trace = past.recorder().trace();
-  const std::uint32_t newest = trace.newest();
-  bool beyond = false;
-  for (std::uint32_t first = playback.number + 1; first <= newest && !beyond; first += records_at_once) {
-    check_cancelled(past.cancel());
-    trace.glance(first, std::min(newest, first + records_at_once - 1), [&](const RecordGlance& glance) {
-      if (glance.head.thread != playback.head.thread) return;
-      beyond = beyond || glance.head.depth <= playback.head.depth;
-      if (!beyond && glance.head.parent == playback.number && glance.head.kind == EventKind::vjp &&
-          glance.state == RecordState::done)
-        numbers.push_back(glance.number);
-    });
-  }
-  return numbers;
-}
-
 }  // namespace
 
 std::string CheckedInput::at() const {
@@ -366,53 +363,6 @@ bool VjpCheck::wrong() const {
 
 VjpCheck check_vjp(Past& past, const RecordView& vjp, const Slots& slots, const CompareAim& aim) {
   return Check(past, vjp, slots, aim).run();
-}
-
-GradientPath path_from(Past& past, const RecordView& playback, std::set<std::uint64_t> tensors) {
-  GradientPath path;
-  std::vector<std::uint32_t> numbers = vjps_of(past, playback);
-  // From the last to the first: in the order of the forward pass.
-  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
-    check_cancelled(past.cancel());
-    const RecordView* vjp = past.record(*number);
-    const RecordView* forward = vjp ? past.record(vjp->head.forward) : nullptr;
-    if (!forward) {
-      ++path.forgotten;
-      continue;
-    }
-    // A custom gradient that gave None has lost what flowed there. A built-in one that did has none to give,
-    // unless it gave rows, which leave no gradient of the whole.
-    const bool gave_rows = forward->head.op && std::all_of(vjp->outputs.begin(), vjp->outputs.end(),
-                                                           [](std::uint64_t id) { return id == 0; });
-    OnPath on{vjp, {}};
-    for (std::size_t i = 0; i < std::min(forward->inputs.size(), vjp->outputs.size()); ++i)
-      on.slots.push_back(tensors.contains(forward->inputs[i]) &&
-                         (vjp->outputs[i] != 0 || gave_rows || !forward->head.op));
-    for (const std::uint64_t variable : variables_of_slots(past, *forward, *vjp))
-      on.slots.push_back(variable ? tensors.contains(variable) : vjp->outputs[on.slots.size()] != 0);
-    if (std::none_of(on.slots.begin(), on.slots.end(), [](bool slot) { return slot; })) continue;
-    tensors.insert(forward->outputs.begin(), forward->outputs.end());
-    path.vjps.push_back(std::move(on));
-  }
-  std::reverse(path.vjps.begin(), path.vjps.end());
-  path.tensors = std::move(tensors);
-  return path;
-}
-
-const RecordView* first_vjp_of(Past& past, const RecordView& forward) {
-  if (forward.head.tape == 0) return nullptr;
-  const Trace& trace = past.recorder().trace();
-  const std::uint32_t newest = trace.newest();
-  std::uint32_t found = 0;
-  for (std::uint32_t first = forward.number + 1; first <= newest && found == 0; first += records_at_once) {
-    check_cancelled(past.cancel());
-    trace.glance(first, std::min(newest, first + records_at_once - 1), [&](const RecordGlance& glance) {
-      if (found == 0 && glance.head.kind == EventKind::vjp && glance.head.forward == forward.number &&
-          glance.state == RecordState::done)
-        found = glance.number;
-    });
-  }
-  return past.record(found);
 }
 
 }  // namespace tapedeck::debug

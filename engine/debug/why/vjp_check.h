@@ -42,6 +42,10 @@ struct VjpCheck {
 /// as zeros.
 using Slots = std::vector<bool>;
 
+/// For each gradient behind those of the arguments, the variable that it belongs to: the only one of that
+/// shape and dtype that the function read; 0: it cannot be determined.
+TensorIds variables_of_slots(Past& past, const RecordView& forward, const RecordView& vjp);
+
 /// Throws Cancelled. Where values are gone, or the op takes no float64, `unchecked` says so.
 VjpCheck check_vjp(Past& past, const RecordView& vjp, const Slots& slots, const CompareAim& aim);
 
@@ -54,6 +58,7 @@ struct GradientPath {
   std::vector<OnPath> vjps;   ///< in the order of the playback
   std::size_t forgotten = 0;  ///< VJPs whose forward op is no longer known: the path may go through them
   std::set<std::uint64_t> tensors;  ///< of the forward pass, that depend on those asked about
+  bool guessed = false;             ///< which tensors share memory that was written is not known for sure
 };
 
 /// The VJPs of the playback that the gradient with respect to one of these tensors came through: the op of

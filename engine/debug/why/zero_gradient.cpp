@@ -6,7 +6,9 @@
 #include <set>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_path.h"
 #include "engine/debug/why/not_finite.h"
+#include "engine/debug/why/view_write.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/core/foreign.h"
@@ -105,14 +107,55 @@ class Zeros {
   void visit(const Waiting& zero) {
     if (!seen_.insert(zero.tensor).second) return;
     const RecordView* maker = past_.maker(zero.tensor);
-    if (!maker) return;
-    const RecordView* vjp = past_.around(*maker, EventKind::vjp);
+    const RecordView* vjp = maker ? past_.around(*maker, EventKind::vjp) : past_.giver(zero.tensor);
     if (vjp && done_.insert(vjp->number).second) return visit_vjp(*vjp, zero);
     if (vjp) return;
+    if (!maker) return visit_memory(zero);
     // A sum of gradients, or what the program did with one: follow what has zeros.
+    if (const ForeignOp* op = foreign_op_of(*maker);
+        op && short_name(*op->row) == "copy_" && maker->inputs.size() == 2)
+      return follow(maker->inputs[1], zero);
     for (const std::uint64_t input : maker->inputs)
-      if (const RecordView* before = past_.maker(input); before && before->head.backward)
-        waiting_.push_back({input, same_shape(input, zero.tensor) ? zero.place : std::nullopt});
+      if (const RecordView* before = past_.maker(input); before ? before->head.backward : is_gradient(input))
+        follow(input, zero);
+  }
+
+  void follow(std::uint64_t tensor, const Waiting& zero) {
+    waiting_.push_back({tensor, same_shape(tensor, zero.tensor) ? zero.place : std::nullopt});
+  }
+
+  /// Of a tensor that no op made: whether it was written in a backward pass.
+  bool is_gradient(std::uint64_t tensor) {
+    if (past_.giver(tensor)) return true;
+    for (const ElementSource& source : memory_.sources(tensor))
+      if (const RecordView* before = past_.maker(source.tensor); before && before->head.backward) return true;
+    return false;
+  }
+
+  /// What was written through views, by the playback itself or by the program.
+  void visit_memory(const Waiting& zero) {
+    if (zero.place)
+      if (const auto source = memory_.source(zero.tensor, *zero.place)) {
+        if (!is_filled(source->tensor, 1)) waiting_.push_back({source->tensor, source->place});
+        return;
+      }
+    for (const ElementSource& source : memory_.sources(zero.tensor))
+      if (!is_filled(source.tensor, source.elements)) waiting_.push_back({source.tensor, std::nullopt});
+  }
+
+  /// Whether the playback itself, in no VJP that is known, made the tensor of zeros: for the elements of a
+  /// whole that a view of it has not.
+  bool is_filled(std::uint64_t tensor, std::int64_t elements) {
+    const RecordView* maker = past_.maker(tensor);
+    const ForeignOp* op = maker && maker->head.backward ? foreign_op_of(*maker) : nullptr;
+    if (!op || past_.around(*maker, EventKind::vjp) || !(op->reads_shapes_alone || maker->inputs.empty()))
+      return false;
+    const Tensor value = past_.value(tensor);
+    const auto zeros = static_cast<std::uint64_t>(elements);
+    if (count_zeros(value) < static_cast<std::uint64_t>(value.count())) return false;
+    if (done_.insert(maker->number).second)
+      found_.push_back({maker, tensor, 0, static_cast<std::size_t>(value.count()), zeros, zeros, 0, 0});
+    return true;
   }
 
   bool same_shape(std::uint64_t a, std::uint64_t b) const {
@@ -135,11 +178,21 @@ class Zeros {
       all = call ? look_at(vjp, *call, slot, zero.place) : look_at_custom(vjp, tensor);
     if (all) return;
     const RecordView* forward = past_.record(vjp.head.forward);
-    const bool by_element = call && forward && elementwise_.is(*forward, call->inputs);
+    const bool by_element =
+        call ? forward && elementwise_.is(*forward, call->inputs)
+             : forward && slot == 0 && is_write_into_view(vjp, *forward) && writes_by_element(*forward);
     for (const std::uint64_t cotangent : vjp.inputs)
       if (cotangent)
         waiting_.push_back(
             {cotangent, by_element && same_shape(cotangent, tensor) ? zero.place : std::nullopt});
+  }
+
+  bool writes_by_element(const RecordView& forward) {
+    try {
+      return elementwise_.is(forward, past_.inputs(forward));
+    } catch (const ValueError&) {
+      return false;
+    }
   }
 
   /// Whether the VJP explains every zero of its output.
@@ -156,7 +209,7 @@ class Zeros {
     Tensors cotangents;
     for (const std::uint64_t id : vjp.inputs)
       cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
-    const Tensor possible = foreign_vjp_again(past_, vjp, cotangents)[slot];
+    const Tensor possible = foreign_vjp_again(past_, memory_, vjp, cotangents)[slot];
     return compare(vjp, slot, place, possible, call ? in_wider_numbers(*call, slot) : std::vector<double>());
   }
 
@@ -220,40 +273,73 @@ class Zeros {
     double share() const { return static_cast<double>(swallowed + too_small) / static_cast<double>(count); }
   };
 
-  /// A write of a PyTorch program through a view.
-  static bool is_write_into_view(const Found& found, const RecordView* forward) {
-    return forward && found.vjp->head.op && is_foreign(*found.vjp->head.op) &&
-           found.vjp->head.op != forward->head.op;
+  /// Why zeros came of it: a clause.
+  std::string what_swallowed(const Found& found, const RecordView* forward) {
+    if (found.vjp->head.kind == EventKind::op)
+      return "these elements are no part of the view that the gradient came from";
+    if (found.vjp->head.custom_gradient)
+      return "the gradient function that the program gave it returned zeros";
+    const protocol::TensorInfo gradient = past_.info(found.tensor);
+    if (found.too_small > found.swallowed)
+      return "the number is too small for " + gradient.dtype + " and became zero (underflow)";
+    if (forward && is_write_into_view(*found.vjp, *forward)) {
+      if (const ForeignOp* write = foreign_op_of(*forward); write && replaces(*write))
+        return "it wrote over these elements through a view, so that what they were before does not count";
+      return "it wrote into these elements through a view, and its slope is zero there";
+    }
+    if (const RecordView* writer = overwritten_since(*found.vjp, forward))
+      return past_.name(*writer) +
+             " changed what this op keeps for its gradient after it ran, without PyTorch noticing (as writes "
+             "through .data do): with what is there now the gradient is zero";
+    const OpDef* op = found.vjp->head.op;
+    return op ? fact_text(op->facts.flat, *op, *dtype_from_name(gradient.dtype)) : std::string();
+  }
+
+  /// Whether nothing is left of what it writes over.
+  static bool replaces(const ForeignOp& write) {
+    return write.reads_shapes_alone || short_name(*write.row) == "copy_" || short_name(*write.row) == "fill_";
+  }
+
+  /// The op that wrote into what the VJP reads of its forward op, after that had run.
+  const RecordView* overwritten_since(const RecordView& vjp, const RecordView* forward) {
+    if (!forward || !foreign_op_of(*forward)) return nullptr;
+    std::set<std::uint64_t> kept;
+    for (const TensorIds* ids : {&forward->inputs, &forward->outputs})
+      for (const std::uint64_t id : *ids)
+        if (id) kept.insert(memory_.shared().memory_of(id));
+    for (const std::uint32_t number : records_inside(past_, vjp))
+      for (const std::uint64_t id : past_.record(number)->inputs) {
+        const RecordView* writer = id ? past_.record(memory_.shared().writer_of(id)) : nullptr;
+        if (writer && writer->number > forward->number && !writer->head.backward &&
+            kept.contains(memory_.shared().memory_of(id)))
+          return writer;
+      }
+    return nullptr;
   }
 
   protocol::Reason tell(const Found& found) {
-    const RecordView* forward = past_.record(found.vjp->head.forward);
+    const RecordView* forward =
+        found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
     const protocol::TensorInfo gradient = past_.info(found.tensor);
     const Shape shape(std::span<const std::int64_t>(gradient.shape));
-    const bool small = found.too_small > found.swallowed;
-    std::string what;
-    if (found.vjp->head.custom_gradient)
-      what = "the gradient function that the program gave it returned zeros";
-    else if (is_write_into_view(found, forward))
-      what = "the write through a view overwrote these elements, or passed nothing on to them";
-    else if (small)
-      what = "the number is too small for " + gradient.dtype + " and became zero (underflow)";
-    else if (const OpDef* op = found.vjp->head.op)
-      what = fact_text(op->facts.flat, *op, *dtype_from_name(gradient.dtype));
-    if (!small && forward && found.example >= 0 && found.slot < forward->inputs.size() &&
-        std::isnan(element(past_.value(forward->inputs[found.slot]), found.example)))
+    std::string what = what_swallowed(found, forward);
+    // Of a write through a view the gradient is that of the whole, and the input is the view.
+    const bool has_input = forward && found.example >= 0 && found.slot < forward->inputs.size() &&
+                           !is_write_into_view(*found.vjp, *forward);
+    const Tensor input = has_input ? past_.value(forward->inputs[found.slot]) : Tensor();
+    if (input && found.too_small <= found.swallowed && std::isnan(element(input, found.example)))
       what += "; the input is NaN there";
-    const bool by_vjp = !forward || is_write_into_view(found, forward);
-    protocol::Reason reason = past_.reason(by_vjp ? *found.vjp : *forward, "swallowed",
-                                           counted(found.swallowed + found.too_small, "element") + " of " +
-                                               std::to_string(found.count) + " became zero in the VJP of " +
-                                               found.vjp->name() + ": " + what + ".");
+    const bool by_playback = found.vjp->head.kind == EventKind::op;
+    protocol::Reason reason = past_.reason(
+        forward ? *forward : *found.vjp, "swallowed",
+        counted(found.swallowed + found.too_small, "element") + " of " + std::to_string(found.count) +
+            " became zero in " + (by_playback ? found.vjp->name() : "the VJP of " + found.vjp->name()) +
+            ": " + what + ".");
     reason.amount = found.share();
     reason.amount_text = share_text(found.share());
     reason.tensor = protocol::if_there(gradient);
     if (found.example >= 0) reason.element = protocol::if_there(index_of(shape, found.example));
-    if (forward && found.example >= 0 && forward->head.op && found.slot < forward->inputs.size()) {
-      const Tensor input = past_.value(forward->inputs[found.slot]);
+    if (input && forward->head.op) {
       const auto& names = forward->head.op->inputs;
       reason.operands.push_back(names[std::min(found.slot, names.size() - 1)].name +
                                 index_text(input.shape(), found.example) + " = " +
@@ -281,10 +367,11 @@ class Zeros {
     for (const Found& found : found_) {
       protocol::Reason reason = tell(found);
       if (answer_.reasons.empty()) {
-        const RecordView* forward = past_.record(found.vjp->head.forward);
+        const RecordView* forward =
+            found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
         sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward && !is_write_into_view(found, forward) ? *forward : *found.vjp) +
-                    ", at " + *reason.amount_text + " of the elements: " + reasons_text_ + ".";
+                    past_.name(forward ? *forward : *found.vjp) + ", at " + *reason.amount_text +
+                    " of the elements: " + reasons_text_ + ".";
       }
       answer_.reasons.push_back(std::move(reason));
     }
@@ -307,6 +394,7 @@ class Zeros {
   protocol::Because answer_;
   std::optional<std::int64_t> place_;
   Elementwise elementwise_;
+  WrittenMemory memory_{past_};
   std::deque<Waiting> waiting_;
   std::set<std::uint64_t> seen_;
   std::set<std::uint32_t> done_;

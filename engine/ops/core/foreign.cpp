@@ -301,11 +301,18 @@ void note_overwriting(const std::string& base, ForeignOp& op) {
   op.gives_uninitialised = base.starts_with("empty") || base.starts_with("new_empty");
 }
 
-/// Some schemas do not say that the op writes: batch normalisation updates its running statistics.
+/// Some schemas do not say that the op writes: batch normalisation updates its running statistics, and
+/// rrelu draws the noise that its gradient reads.
 void correct_writes(const std::string& base, ForeignOp& op) {
-  if (base != "native_batch_norm" && base != "cudnn_batch_norm" && base != "miopen_batch_norm") return;
+  constexpr std::string_view statistics[] = {
+      "native_batch_norm",       "cudnn_batch_norm",        "miopen_batch_norm",
+      "batch_norm_update_stats", "batch_norm_gather_stats", "batch_norm_gather_stats_with_counts"};
+  const bool updates = std::ranges::find(statistics, base) != std::end(statistics);
+  const bool draws = base == "rrelu_with_noise" || base == "rrelu_with_noise_";
+  if (!updates && !draws) return;
   for (ForeignValue& value : op.arguments)
-    if (value.name == "running_mean" || value.name == "running_var") value.written = true;
+    if (updates ? value.name == "running_mean" || value.name == "running_var" : value.name == "noise")
+      value.written = true;
 }
 
 void add_arguments(ForeignOp& op, const std::vector<std::string>& defaults, OpDef& row) {

@@ -53,7 +53,7 @@ constexpr Counterpart counterparts[] = {
     {"avg_pool2d", "avg_pool", "self"},
     {"avg_pool2d_backward", "avg_pool_grad", ""},
     {"batch_norm", "batch_norm", "input weight bias"},
-    {"binary_cross_entropy_with_logits", "sigmoid_cross_entropy_with_logits", "self target"},
+    {"binary_cross_entropy_with_logits", "sigmoid_cross_entropy_with_logits", "target self"},
     {"bincount", "unsorted_segment_sum", ""},
     {"bitwise_and", "bitwise_and", "self other"},
     {"bitwise_left_shift", "left_shift", "self other"},

@@ -13,6 +13,7 @@
 #include "engine/ops/core/floating.h"
 #include "engine/ops/core/thread_state.h"
 #include "engine/tensor/device_memory.h"
+#include "engine/tensor/foreign_devices.h"
 #include "engine/tensor/interrupt.h"
 
 namespace tapedeck {
@@ -69,7 +70,8 @@ Device wanted_device(std::span<const Tensor> inputs) {
   bool has_values = false, all_whole = !inputs.empty();
   for (const Tensor& input : inputs) {
     if (!input) continue;
-    if (!input.on_cpu()) return input.device();
+    // Of a device that the engine's kernels do not reach: a copy on the host.
+    if (!input.on_cpu()) return is_foreign(input.device()) ? Device{} : input.device();
     has_values |= !is_immediate(input);
     all_whole &= input.dtype() == DType::int32 || input.dtype() == DType::int64;
   }
@@ -98,7 +100,7 @@ void check_policy(const std::string& op, const Tensor& input, Device device) {
 std::optional<Device> asked_gpu(std::span<const Tensor> inputs) {
   std::optional<Device> asked = thread_state.device;
   for (const Tensor& input : inputs)
-    if (!asked && input && !input.on_cpu()) asked = input.device();
+    if (!asked && input && !input.on_cpu() && !is_foreign(input.device())) asked = input.device();
   return asked && asked->kind == DeviceKind::gpu ? asked : std::nullopt;
 }
 
@@ -185,7 +187,8 @@ Placed place_call(const OpDef& op, std::span<const Tensor> inputs, const Attribu
       moved.push_back(input);
       continue;
     }
-    if (!lacks_kernel && !is_immediate(input)) check_policy(op.name, input, placed.device);
+    if (!lacks_kernel && !is_immediate(input) && !is_foreign(input.device()))
+      check_policy(op.name, input, placed.device);
     moved.push_back(ops::copy_to(input, placed.device, lacks_kernel ? no_kernel(op) : ""));
   }
   return placed;
@@ -201,7 +204,8 @@ Device working_device(const OpContext& context) {
   if (&context.op != &ops::copy_to_device_op) return context.device;
   const Device target = device_from_name(context.get<std::string>("device"));
   const bool is_there = target.kind == DeviceKind::gpu && int{target.index} < gpu_count();
-  return is_there ? target : context.inputs[0].device();
+  const Device source = context.inputs[0].device();
+  return is_there ? target : is_foreign(source) ? Device{} : source;
 }
 
 Tensors compute_placed(const OpContext& context, Tensors (*compute)(const OpContext&)) {

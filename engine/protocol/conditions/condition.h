@@ -3,7 +3,8 @@
 //
 //   matmul  "my scope"        words: in the op's name, its kind, scope, cell, file, or a tensor's name
 //   op:matmul  op:*pool*      in that part alone; with a * the whole of it. Parts: op, kind, scope, cell,
-//                             file, name, dtype, reads, writes
+//                             file, name, dtype, reads, writes; call: what the program wrote there, on one
+//                             line
 //   op=add                    the whole of it, exactly
 //   is:failed                 forward, backward, pending, running, done, failed (or how one begins)
 //   forward backward vjp playback failed
@@ -53,7 +54,21 @@ constexpr Verdict verdict_of(bool holds) {
   return holds ? Verdict::yes : Verdict::no;
 }
 
-enum class FilterPart : std::uint8_t { any, op, kind, scope, cell, file, name, is, dtype, reads, writes };
+/// A word without a part looks at those up to `name`.
+enum class FilterPart : std::uint8_t {
+  any,
+  op,
+  kind,
+  scope,
+  cell,
+  file,
+  name,
+  is,
+  dtype,
+  reads,
+  writes,
+  call
+};
 
 struct TextTerm {
   FilterPart part = FilterPart::any;

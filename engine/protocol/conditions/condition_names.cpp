@@ -10,15 +10,15 @@ namespace tapedeck::protocol {
 namespace {
 
 // In the order of the enumerators; FilterPart::any has no name.
-constexpr std::array<std::string_view, 12> parts{"op", "kind",  "scope", "cell",   "file",  "name",
-                                                 "is", "dtype", "reads", "writes", "shape", "line"};
+constexpr std::array<std::string_view, 13> parts{"op",    "kind",  "scope",  "cell", "file",  "name", "is",
+                                                 "dtype", "reads", "writes", "call", "shape", "line"};
 constexpr std::array<std::string_view, 6> numbers{"record", "line", "duration", "bytes", "thread", "depth"};
 constexpr std::array<std::string_view, 6> flags{"forward",  "backward", "vjp",
                                                 "playback", "failed",   "bookmarked"};
 constexpr std::array<std::string_view, 9> functions{"nan",  "inf", "zeros", "max",      "min",
                                                     "mean", "sum", "norm",  "deviation"};
 constexpr std::array<std::string_view, 5> properties{"size", "bytes", "rank", "shape", "dtype"};
-static_assert(parts[static_cast<std::size_t>(FilterPart::writes) - 1] == "writes");
+static_assert(parts[static_cast<std::size_t>(FilterPart::call) - 1] == "call");
 
 }  // namespace
 

@@ -127,7 +127,7 @@ void tell_of_fork() {
 /// A forked child has none of the threads, and locks that they may have held: it goes on without a recorder.
 void forget_in_child() {
   forget_observers();
-  set_capture_location(nullptr);
+  set_capture_call_site(nullptr);
   graph::set_capture_names(nullptr);
   leave_program();
   if (!session().socket.empty()) debug::close_inherited(session().socket);

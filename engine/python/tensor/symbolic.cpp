@@ -128,7 +128,7 @@ void check_creation() {
   if (!creation_rule || !is_tracing()) return;
   if (!creation_rule->allowed) {
     const graph::GraphTracer* tracer = graph_tracer();
-    const std::uint32_t line = tracer ? location_of(tracer->location()).line : 0;
+    const std::uint32_t line = tracer ? location_of(tracer->call_site().location).line : 0;
     fail<InvalidArgumentError>(
         "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
         "tf.Variable "

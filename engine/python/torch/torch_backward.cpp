@@ -28,6 +28,7 @@ struct Open {
   std::shared_ptr<const Forward> made;     ///< of a Function's forward()
   PyFrameObject* frame = nullptr;          ///< of a playback: what waits for it; only compared
   bool own = false;                        ///< backward() of a Function of the program
+  bool keeps_graph = false;                ///< of a playback
   /// Of a playback: what it is asked for, which lives until it ends; nullptr for what has no id.
   std::vector<PyObject*> sources = {};
   std::unordered_map<PyObject*, Tensor> arrived = {};  ///< gradients that came to leaves, by the leaf
@@ -99,6 +100,7 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   Py_XDECREF(frame);  // it waits for the end of the playback
   Open& playback = push(*observer, event);
   playback.frame = frame;
+  playback.keeps_graph = keeps_graph;
   playback.sources = std::move(objects);
   return depth;
 }
@@ -133,11 +135,29 @@ const OpDef* own_row(const std::string& name) {
   return foreign_op("autograd::" + name + "(Tensor[] inputs) -> Tensor[]").row;
 }
 
+/// Whether the innermost backward pass keeps what its nodes saved.
+bool graph_is_kept() {
+  for (auto one = open.rbegin(); one != open.rend(); ++one)
+    if (one->frame) return one->keeps_graph;
+  return false;
+}
+
+/// What a node saved, as attributes of its VJP (see foreign_saved.h). Nodes of many steps save the same.
+const Attributes& saved_attributes(const std::string& saved, bool kept) {
+  constexpr std::size_t most_known = 1 << 14;
+  static auto* known = new std::unordered_map<std::string, Attributes>[2];  // guarded by Python's lock
+  auto& of_kind = known[kept ? 1 : 0];
+  if (of_kind.size() >= most_known) of_kind.clear();
+  const auto [found, is_new] = of_kind.try_emplace(saved);
+  if (is_new) found->second = Attributes{saved, kept};
+  return found->second;
+}
+
 /// Before a node runs that `made` is the record of. `places`: of its edges (see places_of_edges()). `name`:
 /// of what it is instead of the op's VJP, or "". `code`: backward() of a Function of the program, with the
-/// offset of an instruction on the line to show; or None.
+/// offset of an instruction on the line to show; or None. `saved`: lines of saved.py.
 bool begin_node(const py::object& made, const py::tuple& cotangents, std::vector<int> places,
-                const std::string& name, const py::object& code, int instruction) {
+                const std::string& saved, const std::string& name, const py::object& code, int instruction) {
   Observer* observer = current_observer();
   std::shared_ptr<const Forward> forward = observer && !open.empty() ? forward_in(made) : nullptr;
   if (!forward) return false;
@@ -156,10 +176,11 @@ bool begin_node(const py::object& made, const py::tuple& cotangents, std::vector
   event.forward_record = forward->record;
   event.tape = graph().tape;
   event.wanted = {asked.get(), forward->inputs};
+  const Attributes kept = saved.empty() ? Attributes() : saved_attributes(saved, graph_is_kept());
+  event.attributes = &kept;
   const bool has_line = PyCode_Check(code.ptr()) && is_users(reinterpret_cast<PyCodeObject*>(code.ptr()));
   const LocationScope at_place(
-      has_line ? location_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction)
-               : forward->location);
+      has_line ? line_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction) : forward->site);
   Open& node = push(*observer, event);
   node.forward = std::move(forward);
   node.places = std::move(places);
@@ -233,7 +254,7 @@ std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bo
     if (wanted && wanted.ptr() == Py_True) given[i] = variable_value(input, given[i]);
   }
   const std::string full_name = "autograd." + name;
-  Forward forward{0, nullptr, capture_location(), static_cast<std::uint32_t>(given.size()), {}, false};
+  Forward forward{0, nullptr, capture_call_site(), static_cast<std::uint32_t>(given.size()), {}, false};
   static const Attributes none;
   Event event;
   event.kind = EventKind::custom;
@@ -283,7 +304,7 @@ void bind_backward(py::module_& torch) {
   torch.def("end_backward", &end_backward, py::arg("depth"), py::arg("gradients"), py::arg("error"),
             py::arg("keeps_graph"), "It ended; error: the exception's text, or \"\".");
   torch.def(
-      "begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("places"),
+      "begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("places"), py::arg("saved"),
       py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
       "A node is about to run; made: its FORWARD. False: it gets no record, and end_node() is not due.");
   torch.def("end_node", &end_node, py::arg("gradients"), "The node that began last has run.");

@@ -176,7 +176,7 @@ Newest* waiting_for(Waiting& waiting, std::int64_t number, std::string_view type
 }
 
 Forward forward_made(const Row& row, const Call& call, std::uint64_t record) {
-  return {record,         row.op->row,   capture_location(), static_cast<std::uint32_t>(call.inputs.size()),
+  return {record,         row.op->row,   capture_call_site(), static_cast<std::uint32_t>(call.inputs.size()),
           call.requiring, row.op->writes};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/python/torch/torch_ops.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python::torch {
 
@@ -19,7 +20,7 @@ namespace tapedeck::python::torch {
 struct Forward {
   std::uint64_t record = 0;
   const OpDef* op = nullptr;  ///< nullptr: forward() of a Function of the program
-  std::uint32_t location = 0;
+  CallSite site;
   std::uint32_t inputs = 0;
   SmallVector<std::uint32_t, 4> requiring;  ///< its inputs that require a gradient; empty for a Function
   bool writes = false;

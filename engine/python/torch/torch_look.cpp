@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "engine/tensor/foreign_devices.h"
+
 namespace tapedeck::python::torch {
 namespace {
 
@@ -48,11 +50,25 @@ std::string text_of(PyObject* object) {
   return letters ? letters : "?";
 }
 
-/// "cuda:1" as the engine's device.
-Device device_of(const std::string& text) {
-  if (!text.starts_with("cuda")) return {};
-  const int number = text.size() > 5 ? std::atoi(text.c_str() + 5) : 0;
-  return {DeviceKind::gpu, static_cast<std::uint8_t>(number)};
+/// "cuda:1" as the engine's device; nullopt for those without memory, and where there is no number for it.
+std::optional<Device> device_of(const std::string& text) {
+  if (text == "meta") return std::nullopt;
+  const std::size_t colon = text.find(':');
+  const int number = colon == std::string::npos ? 0 : std::atoi(text.c_str() + colon + 1);
+  return foreign_device(text.substr(0, colon), number);
+}
+
+/// DLPack's kinds of devices, as PyTorch calls them. Other kinds are asked for by name.
+std::optional<Device> device_of(const DescribedTensor& described) {
+  switch (described.device_type) {
+    case 1:
+      return Device{};
+    case 2:   // CUDA
+    case 10:  // ROCm
+      return foreign_device("cuda", described.device_number);
+    default:
+      return std::nullopt;
+  }
 }
 
 void find_extent(Look& look) {
@@ -116,17 +132,13 @@ std::optional<DType> described_dtype(const DescribedTensor& described) {
   }
 }
 
-bool find_computed_later(const Library& torch, PyObject* tensor, Look& look) {
-  if (is_complex(look.dtype) && is_true(torch.is_conj(tensor)))
-    look.problem = "it is a conjugate that PyTorch has not computed yet";
-  else if (met.negatives && is_true(torch.is_neg(tensor)))
-    look.problem = "it is a negative that PyTorch has not computed yet";
-  return !look.problem.empty();
+void find_computed_later(const Library& torch, PyObject* tensor, Look& look) {
+  look.unresolved.conjugate = is_complex(look.dtype) && is_true(torch.is_conj(tensor));
+  look.unresolved.negative = met.negatives && is_true(torch.is_neg(tensor));
 }
 
 /// False: the tensor has to be looked at attribute by attribute, which also finds out what is wrong with it.
 bool describe(const Library& torch, PyObject* tensor, Look& look) {
-  constexpr std::int32_t on_cpu = 1;
   if (!torch.describe) return false;
   if (met.undescribed &&
       (!is_true(torch.is_cpu(tensor)) || torch.layout(tensor).ptr() != torch.strided_layout)) {
@@ -140,18 +152,21 @@ bool describe(const Library& torch, PyObject* tensor, Look& look) {
     return false;
   }
   const std::optional<DType> dtype = described_dtype(described);
-  if (described.device_type != on_cpu || !dtype || described.rank > max_rank || !described.memory ||
+  const std::optional<Device> device = device_of(described);
+  if (!device || !dtype || described.rank > max_rank || !described.memory ||
       (described.rank > 0 && !described.strides))
     return false;
   look.dtype = *dtype;
+  look.device = *device;
   const auto rank = static_cast<std::size_t>(described.rank);
   look.shape = Shape(std::span<const std::int64_t>(described.shape, rank));
   look.strides = Strides(std::span<const std::int64_t>(described.strides, rank));
-  if (find_computed_later(torch, tensor, look)) return true;
+  find_computed_later(torch, tensor, look);
   look.storage = storage_of(torch, tensor);
   if (look.storage == 0 || !to_number(torch.storage_offset(tensor), look.offset)) return false;
   look.version = version_of(torch, tensor);
   find_extent(look);
+  if (look.is_elsewhere()) return true;
   look.memory = static_cast<const std::byte*>(described.memory) + described.byte_offset -
                 look.offset * static_cast<std::int64_t>(item_size(look.dtype));
   return true;
@@ -184,8 +199,10 @@ void look_at_kind(const Library& torch, PyObject* tensor, Look& look) {
     const auto device = py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor, torch.name_device));
     if (!device) PyErr_Clear();
     const std::string text = device ? text_of(device.ptr()) : "of unknown name";
-    look.device = device_of(text);
-    look.problem = "it is on the device " + text;
+    if (const auto found = device_of(text))
+      look.device = *found;
+    else if (look.problem.empty())
+      look.problem = "it is on the device " + text;
   }
   if (look.problem.empty()) find_computed_later(torch, tensor, look);
 }

@@ -10,6 +10,13 @@
 
 namespace tapedeck::python::torch {
 
+/// What PyTorch has not computed: its memory has other numbers than the tensor.
+struct Unresolved {
+  bool conjugate = false, negative = false;
+  bool any() const { return conjugate || negative; }
+  bool operator==(const Unresolved&) const = default;
+};
+
 /// A torch.Tensor, as far as the engine can describe it.
 struct Look {
   /// Tells storages apart as long as they live: the address of the storage's Python object, or of its
@@ -22,8 +29,11 @@ struct Look {
   /// Why it has no value here; empty if it has: "torch.float8_e4m3fn is no dtype of Tapedeck's".
   std::string problem;
   Device device;
+  Unresolved unresolved;
   std::int64_t low = 0, high = 0;     ///< the bytes of the storage that it reaches: [low, high)
   const std::byte* memory = nullptr;  ///< of the storage's first byte; nullptr: ask memory_of()
+
+  bool is_elsewhere() const { return device.kind != DeviceKind::cpu; }
 };
 
 /// Never raises: what cannot be found out is `problem`.
@@ -32,7 +42,8 @@ Look look_at(PyObject* tensor);
 /// Look::storage alone.
 std::uintptr_t storage_of(const Library& torch, PyObject* tensor);
 
-/// The address of the storage's first byte, without ending a lazy clone; nullptr where it has none.
+/// Of tensors on the CPU: the address of the storage's first byte, without ending a lazy clone; nullptr where
+/// it has none.
 const std::byte* memory_of(const Library& torch, PyObject* tensor, const Look& look);
 /// The same for a clone of the tensor, which has its offset and dtype.
 const std::byte* memory_of_clone(const Library& torch, PyObject* clone, const Look& look);

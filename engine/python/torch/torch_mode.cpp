@@ -9,13 +9,16 @@
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/python/torch/hidden_frames.h"
+#include "engine/python/torch/module_calls.h"
 #include "engine/python/torch/torch_backward.h"
+#include "engine/python/torch/torch_devices.h"
 #include "engine/python/torch/torch_graph.h"
 #include "engine/python/torch/torch_ops.h"
 #include "engine/python/torch/torch_replay.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
 #include "engine/python/torch/torch_variables.h"
+#include "engine/python/torch/wrapped_function.h"
 #include "engine/record/values/missing_values.h"
 
 namespace tapedeck::python::torch {
@@ -55,7 +58,7 @@ class Results {
  private:
   void add(PyObject* value, bool own, bool written) {
     seen_.push_back(value);
-    const Made made{record_, own, !own && !written, row_.repeats == Repeats::no};
+    const Made made{record_, own, !own && !written, row_.repeats[call_.is_elsewhere] == Repeats::no};
     std::string problem;
     outputs.push_back(value ? made_tensor(value, made, &problem) : Tensor());
     if (!problem.empty()) note_missing_value(outputs.back().id(), problem);
@@ -73,6 +76,12 @@ void hold_as_leaves(Observer& observer, std::span<const Tensor> outputs) {
     if (output && output.storage()) observer.leaf(output, {});
 }
 
+/// Of batch normalisation, which leaves its running statistics alone otherwise.
+bool is_training(const Row& row, const Call& call) {
+  const auto place = row.op->row->find_place("training");
+  return !place || *place >= call.attributes.size() || call.attributes[*place] != Attribute(false);
+}
+
 PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* kwargs) {
   Call call = read_call(row, args, kwargs);
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
@@ -88,7 +97,9 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   newest = record;
   if (call.taped) note_forward(row, call, record);
   if (row.is_read && !call.inputs.empty() && call.inputs[0].storage()) observer.left(call.inputs[0]);
-  const bool tries = row.repeats == Repeats::unknown;
+  const bool elsewhere = call.is_elsewhere;
+  Repeats& repeats = row.repeats[elsewhere];
+  const bool tries = repeats == Repeats::unknown;
   if (!tries) call.inputs.clear();  // so that nothing is copied for a write unless the recorder holds it
   for (PyObject* tensor : call.written) before_write(tensor);
   PyObject* returned = PyObject_Call(row.callable, args, kwargs);
@@ -101,10 +112,12 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   auto result = py::reinterpret_steal<py::object>(returned);
   Results results(row, call, record);
   results.take(returned);
-  if (tries) try_repetition(row, call, results.outputs);
-  if (row.repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
+  if (tries) try_repetition(row, repeats, call, results.outputs);
+  if (repeats != Repeats::yes) hold_as_leaves(observer, results.outputs);
   observer.end(record, results.outputs, nullptr);
-  for (PyObject* tensor : call.written) assign_written(observer, tensor);
+  const bool has_written = !row.only_reads_in_evaluation || is_training(row, call);
+  for (PyObject* tensor : call.written)
+    has_written ? assign_written(observer, tensor) : keep_unwritten(observer, tensor);
   return result.release().ptr();
 }
 
@@ -131,23 +144,28 @@ PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   });
 }
 
+/// As an op does that gives Python a number.
+void note_read(PyObject* tensor) {
+  Observer* observer = library() ? current_observer() : nullptr;
+  if (!observer || !is_tensor(*library(), tensor)) return;
+  std::string problem;
+  const Tensor value = tensor_of(tensor, &problem);
+  if (problem.empty() && value.storage()) observer->left(value);
+}
+
 PyMethodDef mode_methods[] = {
     {"__torch_dispatch__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&dispatch)),
      METH_FASTCALL, "Runs one op of PyTorch, and makes its record."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* mode_type() {
-  static PyTypeObject* type = [] {
-    static PyTypeObject made = blank_type();
-    made.tp_name = "tapedeck._engine.torch.Dispatch";
-    made.tp_basicsize = sizeof(PyObject);
-    made.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
-    made.tp_doc = "What a TorchDispatchMode needs to make records: a base class of one.";
-    made.tp_methods = mode_methods;
-    made.tp_new = PyType_GenericNew;
-    checked(PyType_Ready(&made));
-    return &made;
-  }();
+  static PyTypeObject* const type = ready_type(
+      "tapedeck._engine.torch.Dispatch", sizeof(PyObject),
+      "What a TorchDispatchMode needs to make records: a base class of one.", [](PyTypeObject& made) {
+        made.tp_flags |= Py_TPFLAGS_BASETYPE;
+        made.tp_methods = mode_methods;
+        made.tp_new = PyType_GenericNew;
+      });
   return type;
 }
 
@@ -162,13 +180,17 @@ void bind_torch(py::module_& module) {
   torch.attr("Dispatch") = py::handle(reinterpret_cast<PyObject*>(mode_type()));
   torch.def(
       "load",
-      [](const py::handle library, const std::string& folder) {
+      [](const py::handle library, const std::string& folder, bool is_new) {
         load_library(library.ptr());
+        if (is_new) exports_are_known();
         install_replay();
+        install_devices();
         skip_lines_of(folder);
       },
-      py::arg("torch"), py::arg("folder"),
-      "Prepares for the module `torch`; lines of files in `folder` are not the user's.");
+      py::arg("torch"), py::arg("folder"), py::arg("is_new"),
+      "Prepares for the module `torch`; lines of files in `folder` are not the user's. is_new: no program "
+      "has "
+      "used it yet.");
   torch.def(
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
       "Something beside PyTorch has the address of the tensor's memory from now on.");
@@ -179,6 +201,17 @@ void bind_torch(py::module_& module) {
         name_leaf(tensor.ptr(), name);
       },
       py::arg("tensor"), py::arg("name"), "What records call the tensor, where it is a leaf of autograd.");
+  torch.def(
+      "name_buffer",
+      [](const py::handle tensor, const std::string& name) {
+        const WithoutFunctions no_functions;
+        name_buffer(tensor.ptr(), name);
+      },
+      py::arg("tensor"), py::arg("name"),
+      "What records call a buffer of a module, which is a variable, too.");
+  torch.def(
+      "note_read", [](const py::handle tensor) { note_read(tensor.ptr()); }, py::arg("tensor"),
+      "Python is about to read the tensor's numbers.");
   torch.def(
       "has_name",
       [](const py::handle tensor) {
@@ -203,8 +236,10 @@ void bind_torch(py::module_& module) {
   torch.def("newest_record", &newest_record,
             "The number of this thread's newest record of PyTorch; 0: none.");
   bind_hidden_frames(torch);
+  bind_module_calls(torch);
   bind_backward(torch);
   bind_graph(torch);
+  bind_devices(torch);
 }
 
 }  // namespace tapedeck::python::torch

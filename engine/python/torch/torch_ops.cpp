@@ -5,6 +5,7 @@
 
 #include "engine/python/torch/torch_tensors.h"
 #include "engine/python/torch/torch_variables.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -73,7 +74,8 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   if (name.starts_with("aten._neg_view") || name.starts_with("aten._conj") || name.starts_with("aten.imag"))
     note_negatives();
   row->random = has_tag(overload, "nondeterministic");
-  if (row->random || never_repeats(row->op->row->name)) row->repeats = Repeats::no;
+  if (row->random || never_repeats(row->op->row->name)) row->repeats.fill(Repeats::no);
+  row->only_reads_in_evaluation = name.ends_with("batch_norm");
   row->is_read = name.starts_with("aten._local_scalar_dense");
   for (const ForeignValue& result : row->op->results)
     row->is_view = row->is_view || (!result.alias.empty() && !result.written);
@@ -127,6 +129,12 @@ Tensor number_tensor(PyObject* value) {
     PyErr_Clear();
   }
   if (PyFloat_Check(value)) return Tensor::scalar(PyFloat_AS_DOUBLE(value), DType::float64);
+  if (PyComplex_Check(value)) {
+    Tensor number = Tensor::allocate(DType::complex128, {}, Device{});
+    *number.writable_data<std::complex<double>>() = {PyComplex_RealAsDouble(value),
+                                                     PyComplex_ImagAsDouble(value)};
+    return number;
+  }
   return {};
 }
 
@@ -192,11 +200,15 @@ class CallReader {
     std::uint64_t writer = 0;
     call_.inputs.push_back(tensor_of(value, &call_.problems.back(), &writer));
     const std::size_t input = call_.inputs.size() - 1;
+    call_.is_elsewhere = call_.is_elsewhere || is_foreign(call_.inputs[input].device());
     if (writer) {
       memory_.push_back(static_cast<std::int64_t>(input));
       memory_.push_back(static_cast<std::int64_t>(writer));
     }
-    if (argument.written) call_.written.push_back(value);
+    if (argument.written) {
+      call_.written.push_back(value);
+      if (call_.problems.back().empty()) call_.inputs[input] = buffer_value(value, call_.inputs[input]);
+    }
     const DType dtype = call_.inputs[input].dtype();
     const bool known = call_.problems.back().empty();
     if (known && !is_floating(dtype) && !is_complex(dtype)) return;

@@ -1,6 +1,7 @@
 // PyTorch's OpOverloads as rows, and their calls as the recorder's events.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,14 @@ enum class Repeats : std::uint8_t { unknown, yes, no };
 /// An op of PyTorch, made at its first call.
 struct Row {
   const ForeignOp* op = nullptr;
-  PyObject* overload = nullptr;  ///< the OpOverload, which lives as long as PyTorch
-  PyObject* callable = nullptr;  ///< what the OpOverload calls
-  bool random = false;           ///< tagged as drawing from a generator
-  bool is_read = false;          ///< Python gets the tensor's number: item()
-  bool is_view = false;          ///< a result is an unwritten alias of an argument
-  Repeats repeats = Repeats::unknown;
+  PyObject* overload = nullptr;           ///< the OpOverload, which lives as long as PyTorch
+  PyObject* callable = nullptr;           ///< what the OpOverload calls
+  bool random = false;                    ///< tagged as drawing from a generator
+  bool only_reads_in_evaluation = false;  ///< batch normalisation, whose schema always says that it writes
+  bool is_read = false;                   ///< Python gets the tensor's number: item()
+  bool is_view = false;                   ///< a result is an unwritten alias of an argument
+  std::array<Repeats, 2> repeats{};       ///< on the CPU, on other devices
+  std::uint8_t failed_tries = 0;          ///< to find out
   Attributes defaults;
 };
 
@@ -38,6 +41,7 @@ struct Call {
   Attributes attributes;
   SmallVector<std::uint32_t, 4> requiring;  ///< the inputs that require a gradient
   bool taped = false;                       ///< there are such, and gradients are on
+  bool is_elsewhere = false;                ///< one of its inputs is on another device than the CPU
 };
 /// `args` is a tuple, `kwargs` a dict or nullptr. Never raises.
 Call read_call(const Row& row, PyObject* args, PyObject* kwargs);

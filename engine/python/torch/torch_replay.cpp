@@ -1,12 +1,16 @@
 #include "engine/python/torch/torch_replay.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <map>
 
 #include "engine/ops/core/observer.h"
+#include "engine/python/errors.h"
+#include "engine/python/torch/torch_devices.h"
 #include "engine/python/torch/torch_results.h"
 #include "engine/python/torch/torch_tensors.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck::python::torch {
 namespace {
@@ -14,6 +18,7 @@ namespace {
 /// Beyond that a kind of op is tried at a later call. Until it has been tried, its results are held as
 /// leaves, which costs more than the one trial: so the feature maps of a network for pictures are below.
 constexpr std::size_t most_tried_bytes = 256 << 20;
+constexpr std::uint8_t most_failed_tries = 4;
 
 py::object torch_attribute(const char* name) {
   return checked(PyObject_GetAttrString(library()->module, name)).cast<py::object>();
@@ -30,6 +35,7 @@ py::object torch_tensor(const Tensor& tensor) {
   PyObject* dtype = dtype_object(*library(), tensor.dtype());
   if (!dtype) fail<UnimplementedError>("PyTorch has no dtype ", dtype_name(tensor.dtype()));
   if (!tensor.storage()) fail<UnimplementedError>("an input has no value");
+  if (is_foreign(tensor.device())) return torch_tensor_there(tensor);
   std::int64_t low = 0, high = 0;
   for (int axis = 0; axis < tensor.rank(); ++axis)
     (tensor.strides()[axis] < 0 ? low : high) += tensor.strides()[axis] * (tensor.dim(axis) - 1);
@@ -51,6 +57,10 @@ py::object torch_tensor(const Tensor& tensor) {
 py::object number_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::bool_) return py::bool_(*tensor.data<bool>());
   if (tensor.dtype() == DType::int64) return py::int_(*tensor.data<std::int64_t>());
+  if (tensor.dtype() == DType::complex128) {
+    const std::complex<double> number = *tensor.data<std::complex<double>>();
+    return checked(PyComplex_FromDoubles(number.real(), number.imag()));
+  }
   return py::float_(tensor.item());
 }
 
@@ -177,27 +187,34 @@ class GradientMode {
   py::object set_, before_;
 };
 
-/// PyTorch's generator is, after this, as it was: the program must not draw other numbers for an attempt
-/// here.
-class GeneratorState {
+/// PyTorch's generators are, after this, as they were: the program must not draw other numbers for an attempt
+/// here. On the CPU only functions in C are called, in which no signal's handler runs.
+class GeneratorStates {
  public:
-  GeneratorState() : before_(torch_attribute("get_rng_state")()) {}
-  ~GeneratorState() {
+  explicit GeneratorStates(std::span<const Tensor> tensors)
+      : generator_(torch_attribute("default_generator")),
+        before_(generator_.attr("get_state")()),
+        there_(random_state_there(tensors)) {}
+  ~GeneratorStates() {
     const py::error_scope raised;
-    try {
-      torch_attribute("set_rng_state")(before_);
-    } catch (const std::exception&) {
-      PyErr_Clear();
-    }
+    const auto set = py::reinterpret_steal<py::object>(PyObject_GetAttrString(generator_.ptr(), "set_state"));
+    const auto done =
+        py::reinterpret_steal<py::object>(set ? PyObject_CallOneArg(set.ptr(), before_.ptr()) : nullptr);
+    if (!done) PyErr_Clear();
+    if (there_.is_none()) return;
+    const auto restored =
+        py::reinterpret_steal<py::object>(PyObject_CallMethod(there_.ptr(), "restore", nullptr));
+    if (!restored) PyErr_Clear();
   }
-  GeneratorState(const GeneratorState&) = delete;
+  GeneratorStates(const GeneratorStates&) = delete;
 
   bool has_changed() const {
-    return !torch_attribute("equal")(before_, torch_attribute("get_rng_state")()).cast<bool>();
+    return !torch_attribute("equal")(before_, generator_.attr("get_state")()).cast<bool>() ||
+           (!there_.is_none() && there_.attr("has_changed")().cast<bool>());
   }
 
  private:
-  const py::object before_;
+  const py::object generator_, before_, there_;
 };
 
 /// Without values nothing can be compared: the kind stays unknown.
@@ -211,6 +228,8 @@ bool is_same(const Tensor& left, const Tensor& right) {
   if (!left) return true;
   if (left.dtype() != right.dtype() || left.shape() != right.shape() || !left.storage() || !right.storage())
     return false;
+  if (left.device() != right.device()) return false;
+  if (is_foreign(left.device())) return is_same_there(left, right);
   const Tensor a = left.make_contiguous(), b = right.make_contiguous();
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
@@ -223,35 +242,52 @@ bool drew_nothing(const ForeignOp& op, const Attributes& attributes) {
   return false;
 }
 
-const Row& repeatable_row(const ForeignOp& op, const Attributes& attributes) {
+const Row& repeatable_row(const ForeignOp& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   const Row* row = row_of(op);
   if (!row) fail<UnimplementedError>(op.row->name, ": PyTorch has no such op here");
   if (row->random && drew_nothing(op, attributes)) return *row;
   if (row->random)
     fail<RandomOpError>(op.row->name,
                         ": draws random numbers, so its value can only be seen where it was kept");
-  if (row->repeats == Repeats::no)
+  const bool elsewhere = std::any_of(inputs.begin(), inputs.end(),
+                                     [](const Tensor& input) { return input && is_foreign(input.device()); });
+  if (row->repeats[elsewhere] == Repeats::no)
     fail<UnimplementedError>(op.row->name,
                              ": is not reproducible, so its value can only be seen where it was kept");
   return *row;
 }
 
+int raise_for_program(void* exception) {
+  const auto raised = py::reinterpret_steal<py::object>(static_cast<PyObject*>(exception));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+  return -1;
+}
+
+/// An interrupt, or an exit that a signal's handler asked for, is the program's: it is raised there when
+/// Python goes on. Handlers run on the main thread, as pending calls do.
+[[noreturn]] void fail_as(const py::error_already_set& error) {
+  if (error.matches(PyExc_Exception)) fail<FailedPreconditionError>(error.what());
+  PyObject* const kept = Py_NewRef(error.value().ptr());
+  if (Py_AddPendingCall(&raise_for_program, kept) != 0) Py_DECREF(kept);  // others wait there already
+  throw Interrupted();
+}
+
 /// Runs `work`, and makes errors of PyTorch's exceptions.
 template <class Work>
-Tensors with_errors(Work&& work) {
+auto with_errors(Work&& work) {
   try {
     return work();
   } catch (py::error_already_set& error) {
-    fail<FailedPreconditionError>(error.what());
+    fail_as(error);
   } catch (const ForeignException&) {
-    py::error_already_set error;
-    fail<FailedPreconditionError>(error.what());
+    const py::error_already_set error;
+    fail_as(error);
   }
 }
 
 Tensors run_on_any_thread(const ForeignOp& op, const OpContext& context) {
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op, context.attributes);
+  const Row& row = repeatable_row(op, context.inputs, context.attributes);
   return with_errors([&] { return run_row(row, context.inputs, context.attributes); });
 }
 
@@ -289,7 +325,7 @@ Tensors differentiate(const Row& row, const VjpContext& context) {
 Tensors differentiate_on_any_thread(const ForeignOp& op, const VjpContext& context) {
   const QuietScope quiet;
   const py::gil_scoped_acquire locked;
-  const Row& row = repeatable_row(op, context.attributes);
+  const Row& row = repeatable_row(op, context.inputs, context.attributes);
   return with_errors([&] { return differentiate(row, context); });
 }
 
@@ -312,7 +348,7 @@ Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes
   return outputs;
 }
 
-void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs) {
+void try_repetition(Row& row, Repeats& repeats, const Call& call, std::span<const Tensor> outputs) {
   if (!has_values(call.inputs) || !has_values(outputs)) return;
   std::size_t bytes = 0;
   for (const Tensor& input : call.inputs) bytes += input ? input.bytes() : 0;
@@ -320,14 +356,17 @@ void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs)
   if (bytes > most_tried_bytes) return;
   const py::error_scope raised_before;
   try {
-    const GeneratorState random;
-    const Tensors again = run_row(row, call.inputs, call.attributes);
-    bool same = again.size() == outputs.size() && !random.has_changed();
-    for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
-    row.repeats = same ? Repeats::yes : Repeats::no;
+    with_errors([&] {
+      const GeneratorStates random(call.inputs);
+      const Tensors again = run_row(row, call.inputs, call.attributes);
+      bool same = again.size() == outputs.size() && !random.has_changed();
+      for (std::size_t i = 0; same && i < again.size(); ++i) same = is_same(again[i], outputs[i]);
+      repeats = same ? Repeats::yes : Repeats::no;
+    });
+  } catch (const Interrupted&) {
   } catch (const std::exception&) {
-    PyErr_Clear();
-    row.repeats = Repeats::no;
+    // An argument that was not understood, or no memory, says nothing about the kind.
+    if (++row.failed_tries == most_failed_tries) repeats = Repeats::no;
   }
 }
 

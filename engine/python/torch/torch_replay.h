@@ -12,8 +12,8 @@ namespace tapedeck::python::torch {
 /// PyTorch's own exceptions, UnimplementedError where a value or an argument is missing.
 Tensors run_row(const Row& row, std::span<const Tensor> inputs, const Attributes& attributes);
 
-/// Tries whether `outputs` come out again, once for a kind of op; sets row.repeats. Clears exceptions.
-void try_repetition(Row& row, const Call& call, std::span<const Tensor> outputs);
+/// Tries whether `outputs` come out again, once for a kind of op; sets `repeats`. Clears exceptions.
+void try_repetition(Row& row, Repeats& repeats, const Call& call, std::span<const Tensor> outputs);
 
 /// Lets the engine run these ops again.
 void install_replay();

@@ -19,6 +19,9 @@ namespace tapedeck::python::torch {
 
 /// Forgets all tensors, for a new recorder. Without values they have ids and shapes, but no memory.
 void keep_torch_values(bool on);
+/// From now on note_export() is called for each address of memory that PyTorch gives to others, and it gave
+/// none before.
+void exports_are_known();
 
 /// The tensor of a torch.Tensor that the program has now. Without values, or with a problem (which is noted
 /// in `problem`), it has no storage.
@@ -48,7 +51,8 @@ struct KnownVariable {
   Shape shape;
   Strides strides;
   std::string name;
-  bool given = false;  ///< the name, by name_leaf()
+  bool given = false;   ///< the name, by name_leaf()
+  bool buffer = false;  ///< of a module: no leaf of autograd
 };
 /// Those in the tensor's memory; nullptr where it is not known. `made`: it shall be. Valid until the next
 /// call of anything here.

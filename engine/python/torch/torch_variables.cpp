@@ -120,6 +120,49 @@ bool has_name(PyObject* tensor) {
          });
 }
 
+void name_buffer(PyObject* tensor, const std::string& name) {
+  Observer* observer = current_observer();
+  const Look look = look_at(tensor);
+  std::vector<KnownVariable>* variables = look.problem.empty() ? variables_of(tensor, true) : nullptr;
+  if (!variables) return;
+  KnownVariable& known = variable_at(*variables, look);
+  known.name = name + " (buffer)";
+  known.given = known.buffer = true;
+  if (observer) buffer_value(tensor, tensor_of(tensor));
+}
+
+Tensor buffer_value(PyObject* tensor, const Tensor& now) {
+  Observer* observer = current_observer();
+  std::vector<KnownVariable>* variables = observer && now ? variables_of(tensor, false) : nullptr;
+  if (!variables || std::ranges::none_of(*variables, &KnownVariable::buffer)) return now;
+  const Look look = look_at(tensor);
+  variables = look.problem.empty() ? variables_of(tensor, false) : nullptr;
+  if (!variables) return now;
+  for (KnownVariable& known : *variables) {
+    if (!known.buffer || !is_at(known, look)) continue;
+    if (known.value == now.id()) return now;
+    if (known.id == 0) known.id = new_variable();
+    return assign(*observer, tensor, known, now);
+  }
+  return now;
+}
+
+void keep_unwritten(Observer& observer, PyObject* tensor) {
+  const Look look = look_at(tensor);
+  const Tensor value = look.problem.empty() ? newest_view(tensor, look) : Tensor();
+  std::vector<KnownVariable>* variables = value ? variables_of(tensor, false) : nullptr;
+  if (!variables) return;
+  for (KnownVariable& known : *variables) {
+    if (known.id == 0 || known.value == value.id() || !is_at(known, look)) continue;
+    const Tensor leaf = another(value);
+    known.value = leaf.id();
+    const std::string name = known.name;
+    replace_view(tensor, value.id(), leaf);
+    observer.leaf(leaf, name);
+    return;
+  }
+}
+
 Tensor variable_value(PyObject* tensor, const Tensor& now) {
   Observer* observer = current_observer();
   std::vector<KnownVariable>* variables = observer && now ? variables_of(tensor, false) : nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/protocol/call_text.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/breakpoints/host_program.h"
 #include "engine/record/trace/scope.h"
@@ -211,6 +212,9 @@ Verdict BreakCheck::look(const TextTerm& term) {
   if (looks(FilterPart::scope) && event_.scope != 0 &&
       term.finds(FilterPart::scope, scope_text(event_.scope)))
     return Verdict::yes;
+  if (term.part == FilterPart::call)
+    return verdict_of(event_.call != 0 &&
+                      term.finds(FilterPart::call, protocol::on_one_line(call_of(event_.call).text)));
   if (looks(FilterPart::cell) || looks(FilterPart::file)) {
     const SourceLocation where = location_of(event_.location);
     if (term.finds(FilterPart::cell, set_.cell_name(where.cell)) || term.finds(FilterPart::file, where.file))

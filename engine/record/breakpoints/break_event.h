@@ -24,6 +24,7 @@ struct BreakEvent {
   std::uint32_t forward = 0;
   std::uint32_t scope = 0;
   std::uint32_t location = 0;
+  std::uint32_t call = 0;       ///< as the program wrote it
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it is in
   std::uint64_t place = 0;      ///< finer than the location (last_place)
   std::span<const Tensor> inputs;

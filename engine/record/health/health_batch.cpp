@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "engine/ops/core/foreign.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/tensor_specs.h"
 
@@ -168,7 +169,9 @@ void HealthBatch::update(const HealthSubject& subject, std::uint32_t record, con
 }
 
 void HealthBatch::activation(const ActivationCall& call, const Tensor& output) {
-  const ActivationGauge gauge = activation_gauge(call.op->facts.activation, output);
+  // PyTorch's images and volumes have their channels behind the batch.
+  const bool channels_first = is_foreign(*call.op) && output.rank() >= 4;
+  const ActivationGauge gauge = activation_gauge(call.op->facts.activation, output, channels_first ? 1 : -1);
   const std::uint32_t number = store_.subject(activation_subject(past_, call, output.shape(), known_));
   if (gauge.dead) add(number, quantity::dead, {call.record, *gauge.dead}, Join::least);
   if (gauge.saturated) add(number, quantity::saturated, {call.record, *gauge.saturated}, Join::mean);

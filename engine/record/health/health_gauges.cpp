@@ -65,14 +65,14 @@ std::int64_t spread_place(std::int64_t i, std::int64_t count, std::int64_t all) 
 }
 
 template <class T>
-double dead_share(const T* x, std::int64_t rows, std::int64_t units) {
+double dead_share(const T* x, std::int64_t rows, std::int64_t units, std::int64_t inner) {
   std::vector<std::int64_t> silent(static_cast<std::size_t>(units));
   for (std::int64_t unit = 0; unit < units; ++unit) silent[static_cast<std::size_t>(unit)] = unit;
   for (std::int64_t row = 0; row < rows && !silent.empty(); ++row) {
-    const T* at = x + row * units;
+    const T* at = x + row / inner * units * inner + row % inner;
     std::size_t left = 0;
     for (const std::int64_t unit : silent)
-      if (at[unit] == T(0)) silent[left++] = unit;
+      if (at[unit * inner] == T(0)) silent[left++] = unit;
     silent.resize(left);
   }
   return static_cast<double>(silent.size()) / static_cast<double>(units);
@@ -244,18 +244,22 @@ std::size_t update_gradient_place(const OpDef& op) {
   return gradient_place_of(op);
 }
 
-ActivationGauge activation_gauge(Activation activation, const Tensor& output) {
+ActivationGauge activation_gauge(Activation activation, const Tensor& output, int unit_axis) {
   ActivationGauge gauge;
   if (activation == Activation::none || output.count() == 0 || output.rank() == 0) return gauge;
   const Tensor values = gauge_values(output);
   if (!cpu::loops().statistics[static_cast<int>(values.dtype())].finite(values.raw(), values.count()))
     gauge.not_finite = count_not_finite(values);
-  const std::int64_t units = values.dim(values.rank() - 1), rows = values.count() / units;
+  const std::int64_t last = values.dim(values.rank() - 1);
+  const std::int64_t units = values.dim(unit_axis < 0 ? values.rank() - 1 : unit_axis);
+  const std::int64_t rows = values.count() / units;
+  std::int64_t inner = 1;  // numbers of a unit beside each other
+  for (int axis = values.rank() - 1; unit_axis >= 0 && axis > unit_axis; --axis) inner *= values.dim(axis);
   visit_floats(values, [&](const auto* x) {
     const bool rectifies = activation == Activation::rectifier || activation == Activation::relu6;
-    if (rectifies && values.rank() > 1 && rows >= least_rows) gauge.dead = dead_share(x, rows, units);
+    if (rectifies && values.rank() > 1 && rows >= least_rows) gauge.dead = dead_share(x, rows, units, inner);
     if (activation == Activation::softmax)
-      gauge.saturated = certain_share(x, rows, units);
+      gauge.saturated = certain_share(x, values.count() / last, last);
     else if (activation != Activation::rectifier)
       gauge.saturated = saturated_share(activation, x, values.count());
     return 0;

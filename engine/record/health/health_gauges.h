@@ -36,7 +36,8 @@ struct ActivationGauge {
   std::optional<double> saturated;
   std::uint64_t not_finite = 0;
 };
-ActivationGauge activation_gauge(Activation activation, const Tensor& output);
+/// `unit_axis`: of the units; −1 is the last one.
+ActivationGauge activation_gauge(Activation activation, const Tensor& output, int unit_axis = -1);
 
 /// Which input of an optimiser's update op is the gradient; 0: the op is no update.
 std::size_t update_gradient_place(const OpDef& op);

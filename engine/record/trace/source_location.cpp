@@ -24,10 +24,30 @@ Interner<SourceLocation, HashLocation>& locations() {
   return interner;
 }
 
-std::atomic<CaptureLocation> capture_function{nullptr};
+}  // namespace
+
+static std::uint64_t bytes_owned_by(const SourceCall& call) {
+  return call.text.size();
+}
+
+namespace {
+
+struct HashCall {
+  std::size_t operator()(const SourceCall& call) const {
+    return std::hash<std::string>()(call.text) * 2 + call.whole_line;
+  }
+};
+
+Interner<SourceCall, HashCall>& calls() {
+  static Interner<SourceCall, HashCall> interner(std::uint64_t{32} << 20);
+  return interner;
+}
+
+std::atomic<CaptureCallSite> capture_function{nullptr};
+std::atomic<std::uint32_t (*)()> line_function{nullptr};
 
 constexpr std::uint32_t no_location = UINT32_MAX;
-[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint32_t given_location = no_location;
+[[gnu::tls_model("initial-exec")]] constinit thread_local CallSite given_site{no_location, 0};
 
 }  // namespace
 
@@ -39,24 +59,38 @@ SourceLocation location_of(std::uint32_t number) {
   return locations().at(number);
 }
 
-void set_capture_location(CaptureLocation capture) {
+std::uint32_t intern_call(const SourceCall& call) {
+  return call.text.empty() ? 0 : calls().intern(call);
+}
+
+SourceCall call_of(std::uint32_t number) {
+  return calls().at(number);
+}
+
+void set_capture_call_site(CaptureCallSite capture) {
   capture_function.store(capture, std::memory_order_release);
 }
 
-LocationScope::LocationScope(std::uint32_t location) : before_(std::exchange(given_location, location)) {}
+void set_capture_location(std::uint32_t (*capture)()) {
+  line_function.store(capture, std::memory_order_release);
+}
+
+LocationScope::LocationScope(CallSite site) : before_(std::exchange(given_site, site)) {}
 LocationScope::~LocationScope() {
-  given_location = before_;
+  given_site = before_;
 }
 
 bool location_is_given() {
-  return given_location != no_location;
+  return given_site.location != no_location;
 }
 
-std::uint32_t capture_location() {
-  if (given_location != no_location) [[unlikely]]
-    return given_location;
-  const CaptureLocation capture = capture_function.load(std::memory_order_acquire);
-  return capture ? capture() : 0;
+CallSite capture_call_site() {
+  if (given_site.location != no_location) [[unlikely]]
+    return given_site;
+  const CaptureCallSite capture = capture_function.load(std::memory_order_acquire);
+  if (capture) return capture();
+  const auto line = line_function.load(std::memory_order_acquire);
+  return {line ? line() : 0, 0};
 }
 
 }  // namespace tapedeck

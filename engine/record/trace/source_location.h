@@ -18,23 +18,45 @@ struct SourceLocation {
 std::uint32_t intern_location(const SourceLocation& location);
 SourceLocation location_of(std::uint32_t number);
 
-/// Called on the thread that runs an op, for every op: returns a number from intern_location, or 0. It should
-/// decode a place in the program once and cache its number.
-using CaptureLocation = std::uint32_t (*)();
-/// nullptr (the default): no locations.
-void set_capture_location(CaptureLocation capture);
-std::uint32_t capture_location();
+/// What the program wrote where it called an op.
+struct SourceCall {
+  std::string text;         ///< with its line breaks; never empty
+  bool whole_line = false;  ///< the host language knows the line alone, which `text` is
+  bool operator==(const SourceCall&) const = default;
+};
 
-/// While it lives, capture_location() of this thread says `location`: of a graph's node, the line that was
+/// Number of a call, the same for equal ones; 0 for one without a text.
+std::uint32_t intern_call(const SourceCall& call);
+SourceCall call_of(std::uint32_t number);
+
+/// Where an op was called.
+struct CallSite {
+  std::uint32_t location = 0;  ///< from intern_location
+  std::uint32_t call = 0;      ///< from intern_call; 0: not known
+};
+
+/// Called on the thread that runs an op, for every op. It should decode a place in the program once and cache
+/// its numbers.
+using CaptureCallSite = CallSite (*)();
+/// nullptr (the default): no locations.
+void set_capture_call_site(CaptureCallSite capture);
+/// The same for a host that knows lines alone.
+void set_capture_location(std::uint32_t (*capture)());
+CallSite capture_call_site();
+inline std::uint32_t capture_location() {
+  return capture_call_site().location;
+}
+
+/// While it lives, capture_call_site() of this thread says `site`: of a graph's node, the call that was
 /// traced.
 class LocationScope {
  public:
-  explicit LocationScope(std::uint32_t location);
+  explicit LocationScope(CallSite site);
   ~LocationScope();
   LocationScope(const LocationScope&) = delete;
 
  private:
-  const std::uint32_t before_;
+  const CallSite before_;
 };
 /// Whether one lives on this thread: the host language does not run that line now.
 bool location_is_given();

@@ -312,7 +312,41 @@ std::uint64_t Trace::bytes() const {
 }
 
 std::string RecordView::name() const {
-  return head.op ? head.op->name : name_of(head.name);
+  return head.op ? head.op->name : name_of(head.name());
+}
+
+namespace {
+
+/// What a record without an op has in one number: most of them are called from few places.
+struct NamedCall {
+  std::uint32_t name = 0, call = 0;
+  bool operator==(const NamedCall&) const = default;
+};
+struct HashNamedCall {
+  std::size_t operator()(const NamedCall& pair) const { return std::size_t{pair.name} << 32 ^ pair.call; }
+};
+Interner<NamedCall, HashNamedCall>& named_calls() {
+  static Interner<NamedCall, HashNamedCall> interner(std::uint64_t{32} << 20);
+  return interner;
+}
+constexpr std::uint32_t has_call = 1u << 31;  // a number of named_calls(), else of a name alone
+
+}  // namespace
+
+void RecordHead::set_label(std::uint32_t name, std::uint32_t call) {
+  label = op ? call : name;
+  if (op || call == 0) return;
+  if (const std::uint32_t pair = named_calls().intern({name, call})) label = pair | has_call;
+}
+
+std::uint32_t RecordHead::name() const {
+  if (op) return 0;
+  return label & has_call ? named_calls().at(label & ~has_call).name : label;
+}
+
+std::uint32_t RecordHead::call() const {
+  if (op) return label;
+  return label & has_call ? named_calls().at(label & ~has_call).call : 0;
 }
 
 std::uint32_t intern_name(std::string_view name) {

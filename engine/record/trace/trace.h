@@ -31,7 +31,7 @@ using TensorIds = boost::container::small_vector<std::uint64_t, 8>;
 /// The begin of a record, filled by the thread that runs it and never changed after it is published.
 struct RecordHead {
   const OpDef* op = nullptr;  ///< op, vjp of an op
-  std::uint32_t name = 0;     ///< number of the name, if there is no op
+  std::uint32_t label = 0;    ///< see set_label(): a chunk has no room for two numbers
   EventKind kind = EventKind::op;
   bool custom_gradient = false;
   bool backward = false;
@@ -44,6 +44,12 @@ struct RecordHead {
   std::uint32_t location = 0;
   std::int64_t start = 0;  ///< ticks (clock.h) since the recorder began
   Attributes attributes;
+
+  /// To be called when `op` is set. `name`: from intern_name, ignored if there is an op. `call`: as the
+  /// program wrote it, from intern_call.
+  void set_label(std::uint32_t name, std::uint32_t call);
+  std::uint32_t name() const;  ///< number of the name; 0 if there is an op
+  std::uint32_t call() const;  ///< 0: not known
 };
 
 using protocol::WorkTime;

@@ -65,7 +65,7 @@ void Trace::load(std::uint32_t index) const {
       record.number = number;
       record.state = RecordState::failed;
       record.head.kind = EventKind::custom;
-      record.head.name = damaged;
+      record.head.label = damaged;
       put(std::move(record));
     }
     fresh->errors = new std::map<std::uint32_t, std::string>{{0, problem}};

@@ -8,8 +8,8 @@
 // empty text in pages; where a message has an optional field, if_there() (engine/protocol/if_there.h)
 // converts to it, and value_or() back.
 //
-// Numbers of names, scopes, source lines, specs and ops in pages count from 1 in the section of that name; a
-// page of `records` has Trace::page_size of them, one of `tensors` a block of the TensorTable.
+// Numbers of names, scopes, source lines, calls, specs and ops in pages count from 1 in the section of that
+// name; a page of `records` has Trace::page_size of them, one of `tensors` a block of the TensorTable.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,10 @@ namespace tapedeck::trace_file {
 constexpr std::int32_t application_id = 0x54415045;  // "TAPE"
 /// Incremented whenever the previous release cannot read what is written. Since version 2 curves, pictures
 /// and runs have their cells' executions, and curves the kind of their steps. Since version 3 there are ops
-/// of other frameworks, by their schemas; a file without them is written as version 2.
-constexpr std::int32_t format_version = 3, version_without_foreign_ops = 2;
+/// of other frameworks, by their schemas; a file without them is written as version 2. Since version 4 a page
+/// of `records` may have, behind all else, the number of each record's call, as the program wrote it; a file
+/// without any is written as version 3 or 2.
+constexpr std::int32_t format_version = 4, version_without_calls = 3, version_without_foreign_ops = 2;
 constexpr std::int32_t oldest_readable_version = 1;
 
 constexpr const char* tables[] = {

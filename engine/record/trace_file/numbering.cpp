@@ -83,6 +83,11 @@ void write_numbers(const FileNumbers& numbers, const PutPage& put) {
     page.text(location.file);
     page.number(location.line);
   });
+  write_list("calls", numbers.calls.keys(), put, [](PageWriter& page, std::uint32_t number) {
+    const SourceCall call = call_of(number);
+    page.text(call.text);
+    page.byte(call.whole_line);
+  });
   write_list("specs", numbers.specs.keys(), put,
              [](PageWriter& page, std::uint32_t number) { write_spec(page, spec_of(number)); });
   write_list("ops", numbers.ops.keys(), put, [](PageWriter& page, const OpDef* op) {
@@ -103,6 +108,12 @@ void read_numbers(std::string_view section, PageReader& page, ProcessNumbers& nu
       location.file = page.text();
       location.line = static_cast<std::uint32_t>(page.number_up_to(UINT32_MAX, "a line"));
       numbers.locations.push_back(intern_location(location));
+    } else if (section == "calls") {
+      SourceCall call;
+      call.text = page.text("a call");
+      call.whole_line = page.number_up_to(1, "a truth value") != 0;
+      if (call.text.empty()) throw DamagedPage("a call without a text");
+      numbers.calls.push_back(intern_call(call));
     } else if (section == "specs") {
       numbers.specs.push_back(spec_number(read_spec(page)));
     } else {

@@ -1,4 +1,4 @@
-// The numbers that shared things (names, scopes, source lines, specs and ops) have in a file.
+// The numbers that shared things (names, scopes, source lines, calls, specs and ops) have in a file.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ class LocalNumbers {
 
 /// For saving: from this process's numbers to the file's.
 struct FileNumbers {
-  LocalNumbers<std::uint32_t> names, scopes, locations, specs;
+  LocalNumbers<std::uint32_t> names, scopes, locations, calls, specs;
   LocalNumbers<const OpDef*> ops;
 };
 
 /// For reading: from the file's numbers to this process's.
 struct ProcessNumbers {
-  std::vector<std::uint32_t> names, scopes, locations, specs;
+  std::vector<std::uint32_t> names, scopes, locations, calls, specs;
   std::vector<const OpDef*> ops;
 };
 
@@ -56,7 +56,7 @@ using PutPage = std::function<void(const char* section, std::uint64_t number, co
 bool has_foreign_ops(const FileNumbers& numbers);
 void write_numbers(const FileNumbers& numbers, const PutPage& put);
 
-constexpr const char* number_sections[] = {"names", "scopes", "locations", "specs", "ops"};
+constexpr const char* number_sections[] = {"names", "scopes", "locations", "calls", "specs", "ops"};
 /// Adds the page's entries of that section. Throws DamagedPage.
 void read_numbers(std::string_view section, PageReader& page, ProcessNumbers& numbers);
 

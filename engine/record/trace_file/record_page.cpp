@@ -104,7 +104,7 @@ class RecordsWriter {
         static_cast<unsigned>(state) | kind_bits(head.kind) | (head.custom_gradient ? custom_bit : 0) |
         (head.backward ? backward_bit : 0) | (record.device.state != WorkTime::host ? device_bit : 0)));
     page_.number(numbers_.ops.of(head.op));
-    if (!head.op) page_.number(numbers_.names.of(head.name));
+    if (!head.op) page_.number(numbers_.names.of(head.name()));
     page_.number(head.depth);
     page_.number(head.thread);
     for (const std::uint32_t earlier : {head.parent, head.forward})
@@ -123,9 +123,13 @@ class RecordsWriter {
     }
     if (record.device.state != WorkTime::host) write_device_time(record.device, start);
     if (state == RecordState::failed) failed.push_back(record.number);
+    calls.push_back(numbers_.calls.of(head.call()));
+    any_call = any_call || calls.back() != 0;
   }
 
   std::vector<std::uint32_t> failed;
+  std::vector<std::uint32_t> calls;  ///< of each record, as the file numbers them
+  bool any_call = false;
   std::uint64_t ended_count = 0;
 
  private:
@@ -193,7 +197,7 @@ class RecordsReader {
     if (head.kind == EventKind::custom && !head.custom_gradient) head.kind = EventKind::call;
     if (bits > all_bits || record.state == RecordState::pending) throw DamagedPage("an invalid state");
     head.op = in_process(numbers_.ops, page_.number(), "op");
-    if (!head.op) head.name = in_process(numbers_.names, page_.number(), "name");
+    if (!head.op) head.label = in_process(numbers_.names, page_.number(), "name");
     head.depth = static_cast<std::uint16_t>(page_.number_up_to(UINT16_MAX, "a depth"));
     head.thread = static_cast<std::uint16_t>(page_.number_up_to(UINT16_MAX, "a thread"));
     for (std::uint32_t* earlier : {&head.parent, &head.forward}) {
@@ -368,6 +372,8 @@ bool write_records(const Trace& trace, std::uint32_t first, std::uint32_t last, 
     if (!trace.read(number, record)) return false;
     page.text(record.error);
   }
+  if (writer.any_call)
+    for (const std::uint32_t call : writer.calls) page.number(call);
   ended += writer.ended_count;
   return true;
 }
@@ -379,6 +385,10 @@ std::vector<StoredRecord> read_records(PageReader& page, std::uint32_t first, st
   for (std::uint32_t number = first; number <= last; ++number) records.push_back(reader.read(number));
   for (StoredRecord& record : records)
     if (record.state == RecordState::failed) record.error = page.text("an error");
+  // Before version 4 nothing follows.
+  if (page.left() > 0)
+    for (StoredRecord& record : records)
+      record.head.set_label(record.head.name(), in_process(numbers.calls, page.number(), "call"));
   page.end();
   return records;
 }

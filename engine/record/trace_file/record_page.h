@@ -28,8 +28,9 @@ struct RecordChecks {
   std::function<TensorOrigin(std::uint64_t id)> origin;
 };
 
-/// Reads the page's records [first, last]. Throws DamagedPage for a record that no engine could have written:
-/// attributes or inputs that do not match the registry, references that do not point backwards.
+/// Reads the page's records [first, last]. Since version 4 of the format their calls may follow. Throws
+/// DamagedPage for a record that no engine could have written: attributes or inputs that do not match the
+/// registry, references that do not point backwards.
 std::vector<StoredRecord> read_records(PageReader& page, std::uint32_t first, std::uint32_t last,
                                        const ProcessNumbers& numbers, const RecordChecks& checks);
 

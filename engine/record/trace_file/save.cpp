@@ -144,8 +144,10 @@ class Saving {
       save_sections();
       save_sources();
       write_numbers(numbers_, put_page_);
-      if (has_foreign_ops(numbers_))
-        database_.run(("PRAGMA user_version=" + std::to_string(format_version)).c_str());
+      const std::int32_t version = !numbers_.calls.keys().empty() ? format_version
+                                   : has_foreign_ops(numbers_)    ? version_without_calls
+                                                                  : version_without_foreign_ops;
+      database_.run(("PRAGMA user_version=" + std::to_string(version)).c_str());
       put_page_ = {};
     }
     save_about();

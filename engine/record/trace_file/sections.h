@@ -12,7 +12,7 @@ namespace tapedeck::trace_file {
 
 /// The parameters for writing a section. Pages have at most about a megabyte; larger stores take several.
 struct SectionOut {
-  FileNumbers& numbers;         ///< for names, scopes, source lines, specs, ops
+  FileNumbers& numbers;         ///< for names, scopes, source lines, calls, specs, ops
   std::uint32_t newest_record;  ///< data of newer records is not written
   std::uint64_t newest_tensor;
   std::function<void(const PageWriter& page)> put;

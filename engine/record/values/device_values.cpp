@@ -2,6 +2,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/tensor/device_memory.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck {
 namespace {
@@ -26,12 +27,14 @@ bool is_inspected_there(const Tensor& tensor) {
 }
 
 Tensor in_kernel_dtype_there(const Tensor& tensor) {
+  if (is_foreign(tensor.device())) return tensor;
   wait_for_others(tensor);
   const Tensor values = tensor.make_contiguous();
   return is_narrow(values.dtype()) ? cast_there(values, compute_dtype(values.dtype())) : values;
 }
 
 Tensor absolutes_there(const Tensor& tensor) {
+  if (is_foreign(tensor.device())) return foreign_devices().absolutes(tensor);
   Tensor values = in_kernel_dtype_there(tensor);
   if (!is_floating(values.dtype())) values = cast_there(values, DType::float64);
   const OpDeviceScope there(values.device());
@@ -42,6 +45,7 @@ Tensor absolutes_there(const Tensor& tensor) {
 }
 
 Tensor change_there(const Tensor& before, const Tensor& now) {
+  if (is_foreign(now.device())) return foreign_devices().difference(now, before);
   const Tensor from = in_kernel_dtype_there(before), to = in_kernel_dtype_there(now);
   const OpDeviceScope there(to.device());
   Tensor out = Tensor::allocate(to.dtype(), to.shape());
@@ -51,7 +55,7 @@ Tensor change_there(const Tensor& before, const Tensor& now) {
 }
 
 Tensor part_on_host(const Tensor& tensor, const Shape& shape, const Strides& strides, std::int64_t offset) {
-  wait_for_others(tensor);
+  if (!is_foreign(tensor.device())) wait_for_others(tensor);
   return Tensor::view(tensor.storage(), tensor.dtype(), shape, strides, tensor.offset() + offset)
       .make_contiguous()
       .on_host();

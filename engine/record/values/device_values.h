@@ -6,11 +6,13 @@
 
 namespace tapedeck {
 
-/// Whether the tensor's own device can inspect it: a GPU whose kernels support the dtype. Complex numbers and
-/// uint64 are copied to the host.
+/// Whether the tensor's own device can inspect it: a GPU whose kernels support the dtype, or one of another
+/// framework, which does it by its own ops (foreign_devices.h). Complex numbers and uint64 are copied to the
+/// host.
 bool is_inspected_there(const Tensor& tensor);
 
-/// Row-major on the same device, narrow values widened; the tensor itself if it is so already.
+/// Row-major on the same device, narrow values widened; the tensor itself if it is so already, and where
+/// another framework has it.
 Tensor in_kernel_dtype_there(const Tensor& tensor);
 
 /// The magnitudes; for integers as float64.

@@ -1,5 +1,6 @@
 #include "engine/record/values/memory_parts.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -67,6 +68,52 @@ std::shared_ptr<const SharedPlace> shared_place_of(std::uint64_t tensor) {
   const std::lock_guard lock(all.mutex);
   const auto found = all.by_tensor.find(tensor);
   return found == all.by_tensor.end() ? nullptr : found->second;
+}
+
+PartElements elements_of_parts(const SharedPlace& shared) {
+  const auto [low, high] = byte_range(shared.place);
+  const auto size = static_cast<std::int64_t>(item_size(shared.place.dtype));
+  const auto items = static_cast<std::size_t>((high - low) / size);
+  std::vector<std::int32_t> owners(items, -1);
+  std::vector<std::int64_t> places(items, 0);
+  for (std::size_t i = 0; i < shared.parts.size(); ++i) {
+    const MemoryPlace& part = shared.parts[i].place;
+    const bool alike = part.dtype == shared.place.dtype;
+    const auto item = static_cast<std::int64_t>(item_size(part.dtype));
+    std::int64_t element = 0;
+    for_each_element(part, [&](std::int64_t at) {
+      const std::int64_t place = element++;
+      if (at + item <= low || at >= high) return;
+      const std::int64_t first = std::max<std::int64_t>(0, (at - low) / size);
+      const std::int64_t last = std::min(static_cast<std::int64_t>(items) - 1, (at + item - 1 - low) / size);
+      for (std::int64_t k = first; k <= last; ++k) {
+        owners[static_cast<std::size_t>(k)] = alike ? static_cast<std::int32_t>(i) : -1;
+        places[static_cast<std::size_t>(k)] = place;
+      }
+    });
+  }
+  PartElements found;
+  for_each_element(shared.place, [&](std::int64_t at) {
+    const auto k = static_cast<std::size_t>((at - low) / size);
+    found.parts.push_back(owners[k]);
+    found.places.push_back(places[k]);
+  });
+  return found;
+}
+
+std::optional<std::vector<std::int64_t>> places_of_part(const MemoryPlace& whole, const MemoryPlace& part) {
+  if (whole.dtype != part.dtype) return std::nullopt;
+  const auto [low, high] = byte_range(whole);
+  const auto size = static_cast<std::int64_t>(item_size(whole.dtype));
+  std::vector<std::int64_t> elements(static_cast<std::size_t>((high - low) / size), -1);
+  std::int64_t element = 0;
+  for_each_element(
+      whole, [&](std::int64_t at) { elements[static_cast<std::size_t>((at - low) / size)] = element++; });
+  std::vector<std::int64_t> places;
+  for_each_element(part, [&](std::int64_t at) {
+    places.push_back(at < low || at >= high ? -1 : elements[static_cast<std::size_t>((at - low) / size)]);
+  });
+  return places;
 }
 
 Tensor put_together(const SharedPlace& shared, const Tensor& original,

@@ -45,6 +45,16 @@ void note_shared_place(std::uint64_t tensor, SharedPlace place);
 /// nullptr where none was noted.
 std::shared_ptr<const SharedPlace> shared_place_of(std::uint64_t tensor);
 
+/// Of each element of the tensor, in row-major order, the newest of its parts that has it.
+struct PartElements {
+  std::vector<std::int32_t> parts;   ///< index in SharedPlace::parts; -1: it is not known
+  std::vector<std::int64_t> places;  ///< which element there
+};
+PartElements elements_of_parts(const SharedPlace& shared);
+/// Where in the tensor the elements of a part lie, in the part's order; -1: beside it. nullopt: the dtypes
+/// differ.
+std::optional<std::vector<std::int64_t>> places_of_part(const MemoryPlace& whole, const MemoryPlace& part);
+
 /// The tensor, as it was `original`ly, where some of its parts have other values: `other` gives them, or
 /// nothing for a part that has not. Throws InvalidArgumentError where one has another shape or dtype.
 Tensor put_together(const SharedPlace& shared, const Tensor& original,

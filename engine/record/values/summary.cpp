@@ -11,6 +11,7 @@
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
 #include "engine/record/values/device_values.h"
+#include "engine/tensor/foreign_devices.h"
 #include "engine/tensor/narrow.h"
 
 namespace tapedeck {
@@ -162,6 +163,29 @@ void summarize_values(const T* values, std::int64_t count, Summary& summary, std
   fill_histogram(values, count, summary, bins, threaded, cancel);
 }
 
+/// By the framework whose device it is.
+void summarize_foreign(const Tensor& tensor, Summary& summary, std::uint32_t bins, const CancelFlag* cancel) {
+  std::vector<Part> parts;
+  for (const ForeignStatistics& found : foreign_devices().statistics(tensor)) {
+    Part& part = parts.emplace_back();
+    part.finite = found.finite;
+    part.zeros = found.zeros;
+    part.subnormals = found.subnormals;
+    part.nan = found.nan;
+    part.positive_infinity = found.positive_infinity;
+    part.negative_infinity = found.negative_infinity;
+    part.minimum = found.minimum;
+    part.maximum = found.maximum;
+    part.mean = found.mean;
+    part.spread = found.spread;
+  }
+  join(parts, summary);
+  check_cancelled(cancel);
+  summary.histogram.assign(bins, 0);
+  if (summary.finite > 0 && bins > 0)
+    foreign_devices().histogram(tensor, summary.minimum, summary.maximum, summary.histogram);
+}
+
 /// Computed by the device: only a few numbers are transferred.
 void summarize_there(const Tensor& tensor, Summary& summary, std::uint32_t bins, const CancelFlag* cancel) {
   const Tensor values = in_kernel_dtype_there(tensor);
@@ -192,7 +216,7 @@ Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded, const
   summary.count = static_cast<std::uint64_t>(tensor.count());
   if (tensor.dtype() == DType::string) return summary;  // only counted
   if (is_inspected_there(tensor)) {
-    summarize_there(tensor, summary, bins, cancel);
+    (is_foreign(tensor.device()) ? summarize_foreign : summarize_there)(tensor, summary, bins, cancel);
     return summary;
   }
   const Tensor values = in_kernel_dtype(tensor);

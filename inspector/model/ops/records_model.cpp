@@ -73,6 +73,8 @@ QString RecordsModel::Private::text(const Record& record, int column) const {
       return attributesOf(record);
     case Scope:
       return QString::fromStdString(record.scope);
+    case Call:
+      return callText(record);
     default:
       return {};
   }
@@ -82,6 +84,9 @@ QString RecordsModel::Private::toolTip(const Record& record) const {
   QStringList lines;
   lines << QStringLiteral("op %1: %2, %3")
                .arg(countText(record.number), QString::fromStdString(record.op), kindText(record));
+  if (!record.call.empty())
+    lines << (record.call_is_line ? QStringLiteral("line: ") : QStringLiteral("call: ")) +
+                 QString::fromStdString(record.call);
   if (const Bookmark* at = bookmark(record.number))
     lines << (at->note.isEmpty() ? QStringLiteral("bookmark") : QStringLiteral("bookmark: ") + at->note);
   if (const QString reason = deviceCopy(record).reason; !reason.isEmpty())
@@ -232,8 +237,8 @@ QVariant RecordsModel::headerData(int section, Qt::Orientation orientation, int 
     return QVariant((section == Number || section == Duration ? Qt::AlignRight : Qt::AlignLeft) |
                     Qt::AlignVCenter);
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  static const char* const titles[] = {"#",      "Op",    "Shapes",   "Names",      "dtype",
-                                       "Device", "Where", "Duration", "Attributes", "Scope"};
+  static const char* const titles[] = {"#",     "Op",       "Shapes",     "Names", "dtype", "Device",
+                                       "Where", "Duration", "Attributes", "Scope", "Call"};
   return section >= 0 && section < ColumnCount ? QString::fromUtf8(titles[section]) : QVariant();
 }
 

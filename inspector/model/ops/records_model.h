@@ -17,7 +17,20 @@ enum class Direction { both, forward, backward };
 class RecordsModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
+  enum Column {
+    Number,
+    Op,
+    Shapes,
+    Name,
+    DType,
+    Device,
+    Place,
+    Duration,
+    Attributes,
+    Scope,
+    Call,  ///< as the program wrote it, on one line
+    ColumnCount
+  };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
     HeadingRole,                ///< what a heading's row says, "57th step · 34 ops"; of a record's nothing

@@ -38,11 +38,13 @@ QString layerText(const ComparedLayer& layer) {
 QString verdictOf(const protocol::ComparedOperand& one) {
   if (!one.left || !one.right)
     return one.left ? QStringLiteral("on the left only") : QStringLiteral("on the right only");
-  const QString layout = one.layout ? QStringLiteral(" ") + QString::fromStdString(*one.layout) : QString();
-  if (one.values == Agreement::agree) return QStringLiteral("= agrees") + layout;
+  const QString layout = QString::fromStdString(one.layout.value_or(""));
+  if (one.values == Agreement::agree)
+    return layout.isEmpty() ? QStringLiteral("= agrees") : QStringLiteral("= agrees ") + layout;
   if (one.values == Agreement::unknown) return QStringLiteral("? unknown");
   if (one.count == 0) return QStringLiteral("≠ other shapes");
-  return QStringLiteral("≠ %1 of %2").arg(countText(one.differing), countText(one.count)) + layout;
+  const QString text = QStringLiteral("≠ %1 of %2").arg(countText(one.differing), countText(one.count));
+  return layout.isEmpty() ? text : text + QStringLiteral(", ") + layout;
 }
 
 QString distanceOf(const protocol::ComparedOperand& one) {

@@ -56,11 +56,15 @@ QString sideTip(const std::optional<protocol::TensorInfo>& tensor, const std::op
 }
 
 QString verdictText(const ComparedOperand& operand) {
-  if (operand.values == Agreement::agree) return QStringLiteral("= agrees");
+  const QString layout = QString::fromStdString(operand.layout.value_or(""));
+  if (operand.values == Agreement::agree)
+    return layout.isEmpty() ? QStringLiteral("= agrees") : QStringLiteral("= agrees ") + layout;
   if (operand.values == Agreement::unknown)
     return operand.left && operand.right ? QStringLiteral("? unknown") : QString();
   if (operand.count <= 1) return QStringLiteral("≠ differs");
-  return QStringLiteral("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
+  const QString text =
+      QStringLiteral("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
+  return layout.isEmpty() ? text : text + QStringLiteral(", ") + layout;
 }
 
 QString mostText(const ComparedOperand& operand) {

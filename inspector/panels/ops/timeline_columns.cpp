@@ -20,6 +20,12 @@ constexpr int sides = 14;         ///< pixels around a cell's text
 constexpr int most_letters = 40;  ///< that a column takes by itself
 constexpr int least_op = 17;      ///< letters in which most ops' names can be read
 constexpr int least_shapes = 13;  ///< and a result
+constexpr int least_call = 14;    ///< and the beginning of a call
+constexpr int short_call = 9;     ///< and which function it is of
+
+bool is_hidden_where_empty(int column) {
+  return column == RecordsModel::Scope || column == RecordsModel::Call;
+}
 
 }  // namespace
 
@@ -30,8 +36,9 @@ TimelineColumns::TimelineColumns(QTableView* table) : QObject(table), table_(tab
   QHeaderView* header = table_->horizontalHeader();
   header->setMinimumSectionSize(28);
   // What an op took is asked for more often than where it ran.
-  header->moveSection(header->visualIndex(RecordsModel::Duration), 2);
-  header->moveSection(header->visualIndex(RecordsModel::Scope), 4);
+  header->moveSection(header->visualIndex(RecordsModel::Call), 2);
+  header->moveSection(header->visualIndex(RecordsModel::Duration), 3);
+  header->moveSection(header->visualIndex(RecordsModel::Scope), 5);
   connect(header, &QHeaderView::sectionResized, this,
           [this](int column, int, int width) { sectionResized(column, width); });
   connect(header, &QHeaderView::sectionHandleDoubleClicked, this, [this](int column) {
@@ -75,32 +82,52 @@ void TimelineColumns::fitNow() {
   fitting_ = true;
   for (int column = 0; column < RecordsModel::ColumnCount; ++column) {
     wanted_[column] = std::max(wanted_[column], wanted(column));
-    // Most programs open no scope, and need no column for it.
-    if (column == RecordsModel::Scope) table_->setColumnHidden(column, wanted_[column] == 0);
+    // Most programs open no scope, and need no column for it; those in C++ have no calls.
+    if (is_hidden_where_empty(column)) table_->setColumnHidden(column, wanted_[column] == 0);
     table_->setColumnWidth(column, chosen_.value(column, wanted_[column]));
   }
   share();
   fitting_ = false;
 }
 
-/// In a narrow panel one long name pushes neither durations nor shapes out of sight: the shapes end where the
-/// panel does, and are cut on their left, so that the results stay.
+/// In a narrow panel one long name or call pushes neither durations nor shapes out of sight: the shapes end
+/// where the panel does, and are cut on their left, so that the results stay.
 void TimelineColumns::share() {
   const int letter = table_->fontMetrics().averageCharWidth();
   const int others = table_->columnWidth(RecordsModel::Number) + table_->columnWidth(RecordsModel::Duration);
-  const int room = table_->viewport()->width() - others;
+  int room = table_->viewport()->width() - others;
   const bool op_is_chosen = chosen_.contains(RecordsModel::Op);
   const int op_wanted = op_is_chosen ? chosen_[RecordsModel::Op] : wanted_[RecordsModel::Op];
   const int least = op_is_chosen ? op_wanted : std::min(op_wanted, least_op * letter + sides);
   const int shapes_wanted = wanted_[RecordsModel::Shapes];
+  const int shapes_least = std::min(shapes_wanted, least_shapes * letter + sides);
   results_ = std::max(results_, resultWidth());
+  room -= shareWithCall(room - least - std::max(shapes_least, std::min(results_, shapes_wanted)),
+                        room - op_wanted - shapes_wanted);
   // First all results, then the names, then what went in.
   const int for_shapes = std::max(room - op_wanted, std::min(results_, room - least));
-  const int shapes =
-      std::clamp(for_shapes, std::min(shapes_wanted, least_shapes * letter + sides), shapes_wanted);
+  const int shapes = std::clamp(for_shapes, shapes_least, shapes_wanted);
   if (!op_is_chosen)
     table_->setColumnWidth(RecordsModel::Op, std::clamp(room - shapes, least, std::max(least, op_wanted)));
   if (!chosen_.contains(RecordsModel::Shapes)) table_->setColumnWidth(RecordsModel::Shapes, shapes);
+}
+
+/// Calls are beside the ops' names where there is room for the name of a function at least, else behind the
+/// shapes. `most`: what names and results leave; `spare`: what nothing else wants. Returns what it takes.
+int TimelineColumns::shareWithCall(int most, int spare) {
+  const int wanted = wanted_[RecordsModel::Call];
+  if (wanted == 0) return 0;
+  const int letter = table_->fontMetrics().averageCharWidth();
+  const bool is_chosen = chosen_.contains(RecordsModel::Call);
+  const int width = is_chosen ? chosen_[RecordsModel::Call]
+                              : std::min({wanted, most, std::max(spare, least_call * letter + sides)});
+  const bool fits = width <= most && (is_chosen || width >= std::min(wanted, short_call * letter + sides));
+  QHeaderView* header = table_->horizontalHeader();
+  const int place = fits ? 2 : 4;
+  if (const int now = header->visualIndex(RecordsModel::Call); now != place) header->moveSection(now, place);
+  if (!fits) return 0;
+  table_->setColumnWidth(RecordsModel::Call, width);
+  return width;
 }
 
 /// Of the widest result among the visible rows, as it is shown where the inputs are cut off.
@@ -137,7 +164,7 @@ int TimelineColumns::wanted(int column) const {
   const int first = std::max(0, table_->rowAt(0));
   const int last = std::min(model->rowCount(), first + rowsInSight());
   const auto says = [&](int row) { return model->index(row, column).data().toString(); };
-  if (column == RecordsModel::Scope) {
+  if (is_hidden_where_empty(column)) {
     bool any = false;
     for (int row = first; row < last && !any; ++row)
       any = model->index(row, column).data(RecordsModel::HereRole).toBool() && !says(row).isEmpty();

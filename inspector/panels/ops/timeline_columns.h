@@ -30,6 +30,7 @@ class TimelineColumns : public QObject {
  private:
   void fitNow();
   void share();
+  int shareWithCall(int most, int spare);
   int wanted(int column) const;
   int resultWidth() const;
   int rowsInSight() const;

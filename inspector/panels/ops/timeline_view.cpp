@@ -39,7 +39,8 @@ struct TimelineView::Private {
   QButtonGroup* directions = nullptr;
   QLabel* progress = nullptr;
   TimelineColumns* columns = nullptr;
-  QAction *find = nullptr, *copy = nullptr, *forward = nullptr, *byOp = nullptr, *follow = nullptr;
+  QAction *find = nullptr, *copy = nullptr, *copyCall = nullptr, *forward = nullptr, *byOp = nullptr,
+          *follow = nullptr;
   QAction *nextMatch = nullptr, *previousMatch = nullptr;
   QList<QAction*> headingActions;
   QString matchNote;                         ///< why a key found no further match
@@ -83,7 +84,9 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
                           filter_clear_button);
   filter->setToolTip(QStringLiteral(
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
-      "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
+      "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. In the call "
+      "as\n"
+      "you wrote it: call:relu, call:\"softmax(scores\". What an op "
       "is:\n"
       "forward, backward, vjp, playback, failed, bookmarked, is:running. Numbers: line:7-12, record>100,\n"
       "duration>1ms, bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Values, which are "
@@ -152,6 +155,9 @@ QAction* TimelineView::Private::addAction(const QString& text, const QKeySequenc
 void TimelineView::Private::makeActions() {
   copy = addAction(QStringLiteral("Copy row"), QKeySequence::Copy, QStringLiteral("The op's row as text"),
                    &TimelineView::copySelected);
+  copyCall = addAction(QStringLiteral("Copy call"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
+                       QStringLiteral("What the program wrote where it called the op, with its line breaks"),
+                       &TimelineView::copyCall);
   forward = addAction(QStringLiteral("Go to its forward op"), QKeySequence(Qt::ALT | Qt::Key_Up),
                       QStringLiteral("The op whose VJP this is"), &TimelineView::goToForward);
   byOp = addAction(QStringLiteral("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
@@ -357,6 +363,7 @@ void TimelineView::Private::showMenu(QPoint at) {
   QMenu menu(q);
   menu.setToolTipsVisible(true);
   menu.addAction(copy);
+  menu.addAction(copyCall);
   menu.addAction(forward);
   menu.addAction(byOp);
   if (record) menu.addActions(recordActions);
@@ -369,10 +376,12 @@ void TimelineView::Private::showMenu(QPoint at) {
     why->addTo(&menu);
   }
   copy->setEnabled(record);
+  copyCall->setEnabled(record && !record->call.empty());
   byOp->setEnabled(record);
   forward->setEnabled(record && record->forward);
   menu.exec(table->viewport()->mapToGlobal(at));
-  for (QAction* action : {copy, byOp, forward}) action->setEnabled(true);  // their keys check by themselves
+  for (QAction* action : {copy, copyCall, byOp, forward})
+    action->setEnabled(true);  // their keys check by themselves
 }
 
 TimelineView::TimelineView(Session& session, QWidget* parent)
@@ -408,7 +417,7 @@ QLineEdit* TimelineView::filterEdit() const {
 }
 QList<QAction*> TimelineView::menuActions() const {
   return QList<QAction*>{d_->find, d_->nextMatch, d_->previousMatch} + d_->directionActions +
-         QList<QAction*>{d_->copy, d_->forward, d_->byOp, d_->follow} + d_->headingActions;
+         QList<QAction*>{d_->copy, d_->copyCall, d_->forward, d_->byOp, d_->follow} + d_->headingActions;
 }
 QList<HandledKeys> TimelineView::handledKeys() const {
   return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Return},
@@ -453,6 +462,12 @@ void TimelineView::setDirection(Direction direction) {
 void TimelineView::copySelected() {
   const QString text = selectedText();
   if (!text.isEmpty()) QGuiApplication::clipboard()->setText(text);
+}
+
+void TimelineView::copyCall() {
+  const protocol::Record* record = d_->currentRecord();
+  if (record && !record->call.empty())
+    QGuiApplication::clipboard()->setText(QString::fromStdString(record->call));
 }
 
 void TimelineView::goToForward() {

@@ -41,6 +41,8 @@ class TimelineView : public SessionPanel {
   void focusFilter();
   void setDirection(tapedeck::inspector::Direction direction);
   void copySelected();
+  /// The call as the program wrote it, with its line breaks; nothing where it is not known.
+  void copyCall();
   /// To the op whose VJP the current record is.
   void goToForward();
   void filterByCurrentOp();

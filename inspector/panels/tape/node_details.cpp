@@ -71,6 +71,7 @@ QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
                           : QString::fromStdString(record->vjp_formula));
   add(lines, QStringLiteral("scope"), QString::fromStdString(record->scope));
   add(lines, QStringLiteral("source"), source(*record, cell_name));
+  add(lines, record->call_is_line ? QStringLiteral("line") : QStringLiteral("call"), callText(*record));
   if (record->state == protocol::RecordState::done)
     add(lines, QStringLiteral("took"),
         record->work == protocol::WorkTime::host ? durationText(record->duration_ns) : workSentence(*record));

@@ -164,8 +164,10 @@ class Builder {
       return;
     }
     if (source == "none" || source.empty()) {
-      paragraph(parts_.vjp ? QStringLiteral("There is no formula to show for this VJP.")
-                           : QStringLiteral("This op has no gradient."),
+      // Why there is none stands where its results are, once there are some.
+      paragraph(parts_.vjp       ? QStringLiteral("There is no formula to show for this VJP.")
+                : parts_.problem ? text(*parts_.problem)
+                                 : QStringLiteral("This op has no gradient."),
                 SheetTone::faint);
       return;
     }
@@ -191,9 +193,10 @@ class Builder {
         y_ += line();
         continue;
       }
-      const QString place = gradient                        ? QStringLiteral("cotangent")
-                            : symbol.role == VjpRole::input ? QStringLiteral("input %1").arg(symbol.index)
-                                                            : QStringLiteral("output %1").arg(symbol.index);
+      QString place = gradient                        ? QStringLiteral("cotangent")
+                      : symbol.role == VjpRole::input ? QStringLiteral("input %1").arg(symbol.index)
+                                                      : QStringLiteral("output %1").arg(symbol.index);
+      if (symbol.text) place += QStringLiteral(" · ") + text(*symbol.text);
       const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
       tensorRow(symbol.symbol, gradient, tensor, -1, place);
     }

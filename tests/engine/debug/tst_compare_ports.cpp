@@ -5,7 +5,7 @@
 #include "engine/data/safetensors.h"
 #include "engine/debug/compare/layouts.h"
 #include "engine/debug/compare/name_map.h"
-#include "tests/engine/debug/foreign_records.h"
+#include "tests/engine/debug/compared_ports.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -14,18 +14,6 @@ using namespace compared;
 using namespace foreign_records;
 
 namespace {
-
-Tensor numbers(const Shape& shape, float begin) {
-  const Tensor tensor = Tensor::allocate(DType::float32, shape, Device{});
-  for (std::int64_t i = 0; i < tensor.count(); ++i)
-    tensor.writable_data<float>()[i] = begin + 0.37f * static_cast<float>((i * 7) % 11);
-  return tensor;
-}
-
-Tensor turned(const Tensor& tensor) {
-  const QuietScope quiet;
-  return ops::transpose(tensor);
-}
 
 /// Two dense layers: the original in the engine's own ops, and its port.
 struct Model {
@@ -118,7 +106,7 @@ class TestComparePorts : public QObject {
       if (part.tensors.role.starts_with("kernel")) {
         kernel = true;
         QCOMPARE(part.tensors.values, Agreement::agree);
-        QCOMPARE(part.tensors.layout.value_or(""), std::string("after transposing 1,0"));
+        QCOMPARE(part.tensors.layout.value_or(""), std::string("after transposing the axes 1, 0"));
       }
     QVERIFY(kernel);
     QVERIFY2(contains(found.sentence, "2 values agree with the axes in another order."),
@@ -208,7 +196,7 @@ class TestComparePorts : public QObject {
       QCOMPARE(of_output->tensors.values, Agreement::agree);
       QCOMPARE(of_weight->tensors.values, wrong == 0 ? Agreement::agree : Agreement::differ);
       if (wrong == 0)
-        QCOMPARE(of_weight->tensors.layout.value_or(""), std::string("after transposing 1,0"));
+        QCOMPARE(of_weight->tensors.layout.value_or(""), std::string("after transposing the axes 1, 0"));
       else
         QVERIFY2(
             contains(found.sentence, "The first gradient that differs, backwards, is the gradient of kernel"),
@@ -271,20 +259,30 @@ class TestComparePorts : public QObject {
       const QuietScope quiet;
       return ops::transpose(image, std::vector<std::int64_t>{0, 2, 3, 1});
     }();
-    const debug::LaidOutDifference same = debug::compare_layouts(image, channels_last, {});
+    const debug::LaidOutDifference same =
+        debug::compare_layouts(image, channels_last, {}, debug::EqualShapes::same_axes);
     QVERIFY(!same.values.differs());
-    QCOMPARE(same.layout.text(), std::string("after transposing 0,2,3,1"));
+    QCOMPARE(same.layout.text(), std::string("after transposing the axes 0, 2, 3, 1"));
     const Tensor square = numbers({5, 5}, 1);
-    QCOMPARE(debug::compare_layouts(square, turned(square), {}).layout.text(),
-             std::string("after transposing 1,0"));
-    QVERIFY(!debug::compare_layouts(square, turned(square), {}).values.differs());
-    QCOMPARE(debug::compare_layouts(square, square, {}).layout.text(), std::string());
-    QCOMPARE(debug::compare_layouts(numbers({4, 6}, 0), numbers({2, 12}, 0), {}).layout.text(),
+    const auto compared = [](const Tensor& left, const Tensor& right, debug::EqualShapes shapes) {
+      return debug::compare_layouts(left, right, {}, shapes);
+    };
+    using enum debug::EqualShapes;
+    QCOMPARE(compared(square, turned(square), any_axes).layout.text(),
+             std::string("after transposing the axes 1, 0"));
+    QVERIFY(!compared(square, turned(square), any_axes).values.differs());
+    // Where the order of axes counts, equal shapes make a transposed tensor another one.
+    const debug::LaidOutDifference other_axes = compared(square, turned(square), same_axes);
+    QVERIFY(other_axes.values.differs() && other_axes.values.differing > 0);
+    QCOMPARE(other_axes.layout.text(), std::string());
+    QCOMPARE(other_axes.agreeing.text(), std::string("after transposing the axes 1, 0"));
+    QCOMPARE(compared(square, square, any_axes).layout.text(), std::string());
+    QCOMPARE(compared(numbers({4, 6}, 0), numbers({2, 12}, 0), same_axes).layout.text(),
              std::string("as one row of elements"));
-    QVERIFY(!debug::compare_layouts(numbers({2, 3}, 0), numbers({7}, 0), {}).values.comparable);
+    QVERIFY(!compared(numbers({2, 3}, 0), numbers({7}, 0), same_axes).values.comparable);
     Tensor other = another(square);
     other.writable_data<float>()[7] += 1;
-    const debug::LaidOutDifference one = debug::compare_layouts(square, other, {});
+    const debug::LaidOutDifference one = compared(square, other, any_axes);
     QCOMPARE(one.values.differing, std::uint64_t{1});
     QCOMPARE(one.layout.text(), std::string());
   }

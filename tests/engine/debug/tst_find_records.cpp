@@ -17,9 +17,9 @@ using test_ops::scalar;
 
 namespace {
 
-thread_local std::uint32_t line_of_ops = 0;
-std::uint32_t capture() {
-  return line_of_ops;
+thread_local std::uint32_t line_of_ops = 0, call_of_ops = 0;
+CallSite capture() {
+  return {line_of_ops, call_of_ops};
 }
 
 using Numbers = std::vector<std::uint64_t>;
@@ -61,6 +61,7 @@ void run_a_program(Recorder& recorder, unsigned seed) {
     location.line = static_cast<std::uint32_t>(1 + pick(9));
     (pick(3) ? location.cell : location.file) = pick(2) ? "cell-a" : "Übung.py";
     line_of_ops = intern_location(location);
+    call_of_ops = pick(3) ? intern_call({pick(2) ? "F.relu(x\n       , Größe)" : "x * layer(y)", false}) : 0;
     const NameScope scope(pick(2) ? "layer_one" : "Größe");
     Tensor x = scalar(1.5);
     if (pick(2)) recorder.leaf(x, pick(2) ? "W:0" : "ΔE");
@@ -80,7 +81,7 @@ void run_a_program(Recorder& recorder, unsigned seed) {
       }
     }
   }
-  line_of_ops = 0;
+  line_of_ops = call_of_ops = 0;
 }
 
 }  // namespace
@@ -88,8 +89,8 @@ void run_a_program(Recorder& recorder, unsigned seed) {
 class TestFindRecords : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { set_capture_location(capture); }
-  void cleanupTestCase() { set_capture_location(nullptr); }
+  void initTestCase() { set_capture_call_site(capture); }
+  void cleanupTestCase() { set_capture_call_site(nullptr); }
 
   void bookmarks_are_those_that_the_request_names() {
     Recording recording;
@@ -177,6 +178,11 @@ class TestFindRecords : public QObject {
                              "dtype:float64",
                              "shape:3",
                              "reads:W",
+                             "call:relu",
+                             "call:\"relu(x , größe\" and not vjp",
+                             "call:*layer(y)",
+                             "call:f.relu",
+                             "not call:x",
                              "out.rank == 0 and in0.dtype == float64",
                              "out.shape != in0.shape",
                              "depth>0",
@@ -190,6 +196,10 @@ class TestFindRecords : public QObject {
     QVERIFY(!by_hand(recording.recorder, "name:w", labels).empty());
     QVERIFY(!by_hand(recording.recorder, "is:failed", labels).empty());
     QVERIFY(by_hand(recording.recorder, "softmax", labels).empty());
+    // A playback has no op, and a call all the same.
+    QVERIFY(!by_hand(recording.recorder, "call:\"relu(x\" playback", labels).empty());
+    QVERIFY(!by_hand(recording.recorder, "call:*layer(y)", labels).empty());
+    QVERIFY(by_hand(recording.recorder, "layer(y)", labels).empty());  // a word alone looks at no call
   }
 
   void forgotten_records_are_found_as_such() {

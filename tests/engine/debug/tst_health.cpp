@@ -45,6 +45,9 @@ class TestHealth : public QObject {
     QVERIFY(!activation_gauge(Activation::rectifier, floats({0, 0, 0}, {3, 1})).dead);
     const Tensor images = ops::zeros({2, 3, 3, 5});
     QCOMPARE(*activation_gauge(Activation::rectifier, images).dead, 1.0);
+    // Two examples with two channels of two numbers each: the second channel is silent.
+    const Tensor channels = floats({1, 0, 0, 0, 0, 2, 0, 0}, {2, 2, 2, 1});
+    QCOMPARE(*activation_gauge(Activation::rectifier, channels, 1).dead, 0.5);
     QCOMPARE(activation_gauge(Activation::rectifier, floats({1, NAN, 3, 4}, {2, 2})).not_finite,
              std::uint64_t{1});
   }

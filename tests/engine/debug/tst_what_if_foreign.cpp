@@ -49,6 +49,31 @@ Tensor unrecorded(std::initializer_list<float> numbers, const Shape& shape) {
 class TestWhatIfForeign : public QObject {
   Q_OBJECT
  private slots:
+  void each_element_leads_to_the_newest_part_that_has_it() {
+    // A matrix, its second column as it was written later, and other memory behind.
+    const SharedPlace shared{{DType::float32, 1, {2, 2}, {2, 1}},
+                             {{5, {DType::float32, 1, {4}, {1}}},
+                              {6, {DType::float32, 2, {2}, {2}}},
+                              {7, {DType::float32, 5, {3}, {1}}}}};
+    const PartElements found = elements_of_parts(shared);
+    QCOMPARE(found.parts, (std::vector<std::int32_t>{0, 1, 0, 1}));
+    QCOMPARE(found.places, (std::vector<std::int64_t>{0, 0, 2, 1}));
+    QCOMPARE(*places_of_part(shared.place, shared.parts[1].place), (std::vector<std::int64_t>{1, 3}));
+    QCOMPARE(*places_of_part(shared.place, shared.parts[2].place), (std::vector<std::int64_t>{-1, -1, -1}));
+  }
+
+  void elements_of_another_dtype_are_not_known() {
+    const SharedPlace shared{{DType::float32, 0, {4}, {1}},
+                             {{5, {DType::float32, 0, {4}, {1}}}, {6, {DType::float64, 1, {1}, {1}}}}};
+    QCOMPARE(elements_of_parts(shared).parts, (std::vector<std::int32_t>{0, 0, -1, -1}));
+    QVERIFY(!places_of_part(shared.place, shared.parts[1].place));
+  }
+
+  void elements_that_no_part_has_are_not_known() {
+    const SharedPlace shared{{DType::float32, 0, {3}, {1}}, {{5, {DType::float32, 1, {1}, {1}}}}};
+    QCOMPARE(elements_of_parts(shared).parts, (std::vector<std::int32_t>{-1, 0, -1}));
+  }
+
   void what_lies_over_a_part_counts_element_by_element() {
     const SharedPlace shared{{DType::float32, 0, {2, 2}, {2, 1}},
                              {{1, {DType::float32, 0, {2}, {1}}}, {2, {DType::float32, 1, {2}, {2}}}}};

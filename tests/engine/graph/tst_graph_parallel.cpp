@@ -188,11 +188,11 @@ class TestGraphParallel : public QObject {
       second_line = intern_location({{}, "test.py", 8});
       Tensor early, late;
       {
-        const LocationScope line(first_line);
+        const LocationScope line({first_line, 0});
         early = failing(ends[3], 1000);
       }
       {
-        const LocationScope line(second_line);
+        const LocationScope line({second_line, 0});
         late = failing(x[1], 2000);  // it fails at once; the program would not have come to it
       }
       return Tensors{ends[0] + ends[1] + ends[2] + early + late};

@@ -23,16 +23,19 @@ namespace traced {
 
 using namespace tapedeck;
 
-/// The source line of every op while it lives.
+/// The source line of every op while it lives; of some, what is written there.
 struct AtLine {
   static inline std::atomic<std::uint32_t> line{1};
-  static std::uint32_t capture() {
+  static CallSite capture() {
     const std::uint32_t now = line.load();
-    return now % 2 == 0 ? intern_location({"cell-" + std::to_string(now / 10), "", now})
-                        : intern_location({"", "/somewhere/program.py", now});
+    const std::uint32_t location = now % 2 == 0
+                                       ? intern_location({"cell-" + std::to_string(now / 10), "", now})
+                                       : intern_location({"", "/somewhere/program.py", now});
+    if (now % 3 == 0) return {location, 0};
+    return {location, intern_call({"f(x,\n  " + std::to_string(now) + ")", now % 5 == 0})};
   }
-  AtLine() { set_capture_location(&AtLine::capture); }
-  ~AtLine() { set_capture_location(nullptr); }
+  AtLine() { set_capture_call_site(&AtLine::capture); }
+  ~AtLine() { set_capture_call_site(nullptr); }
 };
 
 inline Tensor custom_cube(const Tensor& x) {

@@ -165,7 +165,7 @@ class TraceFileErrorsTest : public QObject {
     };
     changed("PRAGMA user_version=7");
     EXPECT_ERROR(TraceFileError, open(),
-                 "it has version 7 of the format, this program reads versions 1 to 3");
+                 "it has version 7 of the format, this program reads versions 1 to 4");
     changed("PRAGMA application_id=7");
     EXPECT_ERROR(TraceFileError, open(), "it is a database, but not a trace file");
     changed("CREATE VIEW other AS SELECT 1");

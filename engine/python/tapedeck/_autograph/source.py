@@ -31,6 +31,12 @@ def _tree(code, global_names):
     return known[1:]
 
 
+def text_of(file):
+    """What functions of the file were converted from; None where none was, or too many files since."""
+    known = _trees.get(file)
+    return known and known[0]
+
+
 def _codes(code, tree, found):
     """The code objects that the file's text gives now."""
     if not found:

@@ -16,6 +16,7 @@ from traitlets import Dict
 from tapedeck._engine import debug
 from tapedeck._session import as_tensorflow, attachable, completion, endpoint as session_endpoint, torch_programs
 from tapedeck._session.cells import CellWatch
+from tapedeck._session.first_traceback import FirstTraceback
 from tapedeck._session.hidden_modules import HiddenModules
 from tapedeck._session.pipe import PrivateIOPubThread
 from tapedeck.summary import curves
@@ -154,3 +155,4 @@ class SessionApp(kernelapp.IPKernelApp):
         torch_programs.install()
         self.kernel.tapedeck = {"debug": True}
         CellWatch(self.shell, debug, curves.take_written).attach()
+        FirstTraceback(self.shell)

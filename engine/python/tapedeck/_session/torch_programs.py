@@ -45,17 +45,17 @@ def install():
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
     if hasattr(sys.modules.get("torch"), "Tensor"):
-        _attach(sys.modules["torch"])
+        _attach(sys.modules["torch"], is_new=False)
     for name in tensorboard_writers.MODULES:
         if name in sys.modules:
             tensorboard_writers.watch(sys.modules[name])
 
 
-def _attach(_):
+def _attach(_, is_new=True):
     """The program runs on where it fails: it does not know of this."""
     try:
         from tapedeck import torch as ours  # needs PyTorch, which the program has just imported
-        ours.attach()
+        ours.attach(is_new)
     except Exception as error:
         print(f"tapedeck: PyTorch's ops are not recorded: {type(error).__name__}: {error}", file=sys.stderr)
 

@@ -2,12 +2,13 @@
 import collections
 import contextlib
 import functools
+import inspect
 import sys
 
 import torch
 
 from tapedeck import _engine
-from tapedeck.torch import nodes
+from tapedeck.torch import nodes, saved
 
 _MARK = "tapedeck"  # in a node's metadata: it has the hooks; the walk that came to it
 _LEAVES = "tapedeck.leaves"  # in that of one at which a walk ended: the leaves below it, by their ids
@@ -173,10 +174,11 @@ def _hook(node, made, edges):
     places = _engine.torch.places_of_edges(made, [edge is not None for edge in edges], own == _COPIES)
     if places is None:
         return False
+    kept = saved.described(node)  # before it is freed; the hooks may not hold the node
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(made, cotangents, places, *own))
+        began.append(_engine.torch.begin_node(made, cotangents, places, kept, *own))
 
     def after(gradients, _):
         if began and began.pop():
@@ -200,6 +202,6 @@ def _own_backward(node):
     if function is None:
         return ()
     backward = function.backward if function.backward is not torch.autograd.Function.backward else function.vjp
-    code = getattr(backward, "__code__", None)
+    code = getattr(inspect.unwrap(backward), "__code__", None)  # once_differentiable wraps it
     lines = code.co_lines() if code is not None else ()  # those of decorators come first
     return function.__name__, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tapedeck import _engine
-from tapedeck.torch import backward, compiled, data_parallel, exports, nodes, scopes
+from tapedeck.torch import backward, compiled, data_parallel, devices, exports, nodes, scopes
 
 OLDEST = (2, 1)  # what is used of PyTorch is there from that release on
 
@@ -42,8 +42,9 @@ def attached():
     return _entered is not None
 
 
-def attach():
-    """Records PyTorch's ops on this thread and on threads started from now on; does nothing where it does already.
+def attach(is_new=False):
+    """Records PyTorch's ops on this thread and on threads started from now on; does nothing where it does already. is_new: PyTorch has just
+    been imported, and no program has used it.
 
     RuntimeError for a PyTorch that is too old.
     """
@@ -54,8 +55,9 @@ def attach():
     if release < OLDEST:
         raise RuntimeError(f"PyTorch {torch.__version__} is too old for its ops to be recorded; "
                            f"{'.'.join(map(str, OLDEST))} is the oldest that can")
-    _engine.torch.load(torch, os.path.dirname(os.path.abspath(torch.__file__)))
+    _engine.torch.load(torch, os.path.dirname(os.path.abspath(torch.__file__)), is_new)
     exports.watch()
+    devices.watch()
     _watch_threads()
     backward.watch()
     nodes.watch_functions()

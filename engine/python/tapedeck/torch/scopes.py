@@ -7,7 +7,6 @@ import weakref
 
 import torch
 from torch.autograd.profiler import record_function
-from torch.nn.modules import module as modules
 
 from tapedeck import _engine
 
@@ -23,20 +22,26 @@ _thread = _Thread()
 
 def watch():
     """Opens and closes the scopes from now on; does nothing a second time."""
-    if watch.handles:
+    if watch.on:
         return
+    watch.on = True
     _watch_regions()
-    watch.handles = [modules.register_module_forward_pre_hook(_enter),
-                     modules.register_module_forward_hook(_leave, always_call=True)]
+    _engine.torch.set_scopes(_enter, _leave)
+    if not hasattr(torch.nn.Module._call_impl, "_tapedeck_watches"):
+        watch.original = torch.nn.Module._call_impl
+        calls = _engine.torch.module_calls(watch.original)
+        calls._tapedeck_watches = True
+        torch.nn.Module._call_impl = calls
 
 
-watch.handles = []
+watch.on, watch.original = False, None
 
 
 def unwatch():
-    for handle in watch.handles:
-        handle.remove()
-    watch.handles = []
+    watch.on = False
+    _engine.torch.set_scopes(None, None)
+    if hasattr(torch.nn.Module._call_impl, "_tapedeck_watches"):  # not where something else wraps it since
+        torch.nn.Module._call_impl = watch.original
 
 
 def _watch_regions():
@@ -49,7 +54,7 @@ def _watch_regions():
     def entered(self):
         result = enter(self)
         name = str(self.name)
-        if watch.handles and name.startswith("Optimizer.step#"):
+        if watch.on and name.startswith("Optimizer.step#"):
             _engine.push_scope(name.removeprefix("Optimizer.step#") + "/")
             _thread.regions.append((self, _thread.open))
             _thread.open = []  # a closure's modules are outermost ones
@@ -76,7 +81,7 @@ def _leave_region(left):
             return
 
 
-def _enter(module, _):
+def _enter(module):
     if _thread.open:
         paths = _thread.open[0][1]
         path = paths.get(id(module), type(module).__name__)
@@ -88,7 +93,7 @@ def _enter(module, _):
     _thread.open.append((module, paths, bool(path)))
 
 
-def _leave(module, *_):
+def _leave(module):
     """Of this module, and of those inside of it that were left by an exception."""
     if not any(one[0] is module for one in _thread.open):
         return
@@ -101,7 +106,7 @@ def _leave(module, *_):
 
 
 def _name_leaves(module):
-    """Its parameters have their names from here on. One that comes to it later is called what the program calls it."""
+    """Its parameters and buffers have their names from here on. One that comes to it later is called what the program calls it."""
     if module in _named:
         return
     _named.add(module)
@@ -112,6 +117,9 @@ def _name_leaves(module):
         if not _engine.torch.has_name(parameter):
             _engine.torch.name_leaf(parameter, before + name)
             _names.add(before + name)
+    for name, buffer in module.named_buffers():
+        if buffer.layout is torch.strided and not _engine.torch.has_name(buffer):
+            _engine.torch.name_buffer(buffer, before + name)
 
 
 _NOT_THE_USERS = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep

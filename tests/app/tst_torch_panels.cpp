@@ -1,0 +1,219 @@
+// PyTorch programs in the panels of whole runs (Memory, Time), in Plots, in breakpoints' conditions, and in
+// steps by line.
+#include <QTreeWidget>
+
+#include "app/shell/panels/workspaces.h"
+#include "inspector/panels/memory/memory_view.h"
+#include "inspector/panels/time/time_view.h"
+#include "tests/app/torch_window.h"
+#include "tests/files.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+const char* const network = R"(import torch
+from torch import nn
+torch.manual_seed(1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer1 = nn.Sequential()
+        self.layer1.add_module("conv", nn.Conv2d(1, 2, 3))
+        self.layer1.add_module("act", nn.ReLU())
+        self.head = nn.Linear(8, 1)
+    def forward(self, images):
+        h = self.layer1(images)
+        return self.head(h.flatten(1))
+net = Net()
+images = torch.randn(5, 1, 4, 4))";
+
+// 4 MB each: the weight, what is kept of each step, and its gradient.
+const char* const large = R"(import torch
+w = torch.full((1024, 1024), 0.001, requires_grad=True)
+x = torch.ones(1024, 1024)
+kept = []
+for step in range(4):
+    h = torch.relu(x @ w)
+    kept.append(h.detach())
+    h.sum().backward()
+    with torch.no_grad():
+        w.sub_(w.grad * 0.001)
+    w.grad = None
+del h)";
+
+}  // namespace
+
+class TestTorchPanels : public QObject, private TorchWindow {
+  Q_OBJECT
+
+  template <class View>
+  View* view() const {
+    return window_->findChild<View*>();
+  }
+  /// In the workspace Analyze, by keys.
+  template <class View>
+  void showPanel(Qt::Key key) {
+    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("analyze"));
+    QTest::keyClick(window_.get(), key, Qt::AltModifier);
+    QTRY_VERIFY(view<View>() && !view<View>()->visibleRegion().isEmpty());
+    view<View>()->setFocus();
+  }
+  QStringList memoryRows() const {
+    QStringList rows;
+    const QTreeWidget* table = view<inspector::MemoryView>()->table();
+    for (int i = 0; i < table->topLevelItemCount(); ++i) {
+      QStringList cells;
+      for (int column = 0; column < 5; ++column) cells << table->topLevelItem(i)->text(column);
+      rows << cells.join(" | ");
+    }
+    return rows;
+  }
+
+ private slots:
+  void initTestCase() { useOwnSettingsAndCache(); }
+  void init() {
+    if (const QString why = missing(); !why.isEmpty()) QSKIP(qPrintable(why));
+  }
+  void cleanup() { window_.reset(); }
+
+  void memoryListsTheStoragesThatAreAlive() {
+    if (const QString why = openInTorch({large, "kept.clear()"}); !why.isEmpty()) QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    showPanel<inspector::MemoryView>(Qt::Key_6);
+    auto* memory = view<inspector::MemoryView>();
+    QTRY_VERIFY_WITH_TIMEOUT(memory->model()->curve() && memory->model()->state(), patience);
+    // The weight, the ones, and what was kept of each step: 4 MiB each. No graph is alive.
+    const auto said = [&] { return memory->summary()->text(); };
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        said().startsWith(
+            "Now: 25.2 MB in 6 storages: variables 4.19 MB, tapes 0 bytes, the program 21.0 MB"),
+        qPrintable(said()), patience);
+    const auto lists = [&](const char* row) {
+      return waitFor([&] { return !memoryRows().filter(row).isEmpty(); }, patience);
+    };
+    QVERIFY2(lists("variable w | 4.19 MB | aten.sub_.Tensor"), qPrintable(memoryRows().join("\n")));
+    QTest::keyClick(memory->table(), Qt::Key_B);
+    QVERIFY2(lists("line 6 (4 storages) | 16.8 MB | aten.relu"), qPrintable(memoryRows().join("\n")));
+    QTRY_VERIFY2_WITH_TIMEOUT(state().contains("memory 25.2 MB in tensors, process "), qPrintable(state()),
+                              patience);
+    const QString tip = window_->findChild<QLabel*>("sessionState")->toolTip();
+    QVERIFY2(
+        tip.contains("Tensors: 25.2 MB in storages on the CPU that are alive") && tip.contains("Process: "),
+        qPrintable(tip));
+    shots(window_.get(), "torch-memory");
+    QCOMPARE(runToItsEnd(1), CellState::done);
+    QTRY_VERIFY2_WITH_TIMEOUT(state().contains("memory 8.39 MB in tensors"), qPrintable(state()), patience);
+  }
+
+  void timeKnowsTheStepsOfATraining() {
+    const QString training =
+        "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nfor step in range(12):\n"
+        "    optimizer.zero_grad()\n    net(images).square().mean().backward()\n    optimizer.step()";
+    if (const QString why = openInTorch({network, training}); !why.isEmpty()) QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    QCOMPARE(runToItsEnd(1), CellState::done);
+    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(view<inspector::TimeView>() && view<inspector::TimeView>()->isVisible(),
+                             patience);
+    const auto said = [this] { return view<inspector::TimeView>()->summary()->text(); };
+    QTRY_VERIFY2_WITH_TIMEOUT(said().contains("12 steps: median") && said().contains("optimiser "),
+                              qPrintable(said()), patience);
+    shots(window_.get(), "torch-time");
+  }
+
+  void curvesOfASummaryWriterAreDrawn() {
+    QDir(folder_.path()).mkpath("tensorboardX");
+    test::write(folder_.filePath("tensorboardX/__init__.py"), "from .writer import SummaryWriter\n");
+    test::write(folder_.filePath("tensorboardX/writer.py"), R"(class SummaryWriter:
+    def __init__(self, logdir):
+        self.logdir = logdir
+    def add_scalar(self, tag, scalar_value, global_step=None):
+        pass
+    def add_scalars(self, main_tag, tag_scalar_dict, global_step=None):
+        pass
+)");
+    const QString cell =
+        "import torch\nfrom tensorboardX import SummaryWriter\nwriter = SummaryWriter('runs/first')\n"
+        "for step in range(12):\n    loss = torch.tensor(8.0) / (step + 1)\n"
+        "    writer.add_scalar('loss', loss, step)\n"
+        "    writer.add_scalars('error', {'train': 1 / (step + 1), 'test': 2 / (step + 1)}, step)";
+    if (const QString why = openInTorch({cell}); !why.isEmpty()) QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    auto* series = plots(*window_);
+    QVERIFY(series);
+    QTRY_VERIFY_WITH_TIMEOUT(!series->isEmpty(), patience);
+    for (const char* name : {"loss", "error/train", "error/test"})
+      QTRY_VERIFY2_WITH_TIMEOUT(series->seriesVisible(name), name, patience);
+    QCOMPARE(series->axis(), QString("step"));
+    shots(window_.get(), "torch-writer");
+  }
+
+  void linesStepIntoAndOutOfModules() {
+    if (const QString why = openInTorch({network, "a = images * 2\ny = net(a)\nz = y + 1"}); !why.isEmpty())
+      QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    click(1);
+    press(Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    // Lines of the cells: what PyTorch's own modules do between them is passed.
+    const std::tuple<Qt::Key, Qt::KeyboardModifiers, const char*> steps[] = {
+        {Qt::Key_F11, Qt::NoModifier, "cell [2] line 2"},
+        {Qt::Key_F11, Qt::NoModifier, "cell [1] line 12"},  // into Net.forward
+        {Qt::Key_F10, Qt::NoModifier, "before aten.convolution"},
+        {Qt::Key_F11, Qt::NoModifier, "cell [1] line 13"},  // over layer1
+        {Qt::Key_F11, Qt::ShiftModifier, "cell [2] line "}};
+    for (const auto& [key, modifiers, place] : steps) {
+      QVERIFY(step(1, key, modifiers));
+      QTRY_VERIFY2_WITH_TIMEOUT(state().contains(place), qPrintable(place + (": " + state())), patience);
+    }
+    shots(window_.get(), "torch-lines");
+  }
+
+  void conditionsReadTensorsScopesAndNames() {
+    if (const QString why = openInTorch({network, "scale = 3\ny = net(images * float(scale))"});
+        !why.isEmpty())
+      QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    click(0);
+    CodeEditor* editor = editorOf(0);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {},
+                      {editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                       editor->yOfLine(12) + editor->lineHeight() / 2});
+    press(Qt::Key_F9);
+    press(Qt::Key_0, Qt::ControlModifier);
+    auto* condition = window_->findChild<QLineEdit*>("breakpointCondition");
+    QTRY_VERIFY_WITH_TIMEOUT(condition && condition->isVisible(), patience);
+    const std::pair<const char*, const char*> cases[] = {
+        {"op:relu", "aten.relu"},
+        {"scope:layer1/act", "aten.relu"},
+        {"shape:(2,1,3,3)", "aten.convolution"},
+        {"nan(out) or min(out) >= 0", "aten.relu"},
+        {"max(abs(in1)) < 1 and op:convolution", "aten.convolution"},
+        {"zeros(out) > 10% and deviation(out) > 0", "aten.relu"},
+        {"out.shape == in0.shape and scale == 3", "aten.relu"},
+        {"nan(out)", ""},
+        {"scope:layer2", ""},
+        {"shape:7", ""}};
+    for (const auto& [text, op] : cases) {
+      condition->setFocus();
+      condition->selectAll();
+      QTest::keyClicks(condition, text);
+      QTest::keyClick(condition, Qt::Key_Return);
+      click(1);
+      press(Qt::Key_Return, Qt::ControlModifier);
+      const QString expected = op;
+      QTRY_VERIFY2_WITH_TIMEOUT(expected.isEmpty() ? stateOf(1) == CellState::done : isStopped(*window_),
+                                text, patience);
+      if (expected.isEmpty()) continue;
+      QTRY_VERIFY2_WITH_TIMEOUT(state().contains(expected), qPrintable(text + (": " + state())), patience);
+      QTest::keyClick(window_.get(), Qt::Key_F5);
+      QTRY_VERIFY2_WITH_TIMEOUT(stateOf(1) == CellState::done, text, patience);
+    }
+  }
+};
+
+TAPEDECK_TORCH_TEST(TestTorchPanels)
+#include "tst_torch_panels.moc"
