@@ -9,7 +9,7 @@ from torch_interpreter import TORCH, environment, needs_module
 # Runs programs from standard input, each a line of JSON, [name, program, what comes before recording], in forks of one process: an
 # import of PyTorch takes longer than any of them.
 RUNNER = """
-import io, json, os, sys, threading, traceback
+import io, json, os, sys, threading, traceback, unittest
 import torch
 from tapedeck import _engine
 from tapedeck._session import torch_programs
@@ -37,20 +37,22 @@ for line in sys.stdin:
     process = os.fork()
     if process == 0:
         torch.set_num_threads(1)
-        problem = ""
+        problem = skipped = ""
         try:
             exec(before)
             if not debug.recording():  # which asking() begins, too
                 debug.attach(files_are_cells=True)
             torch_programs.install()
             exec(compile(program, name, "exec"), globals())
+        except unittest.SkipTest as reason:
+            skipped = str(reason)
         except BaseException:
             problem = traceback.format_exc()
-        print(json.dumps([name, problem]), flush=True)
+        print(json.dumps([name, problem, skipped]), flush=True)
         os._exit(0)
     _, status = os.waitpid(process, 0)
     if status != 0:
-        print(json.dumps([name, f"the process ended with status {status}"]), flush=True)
+        print(json.dumps([name, f"the process ended with status {status}", ""]), flush=True)
 """
 
 
@@ -75,5 +77,7 @@ class RecordedPrograms(unittest.TestCase):
     def check(self, program, before=""):
         self.runner.stdin.write(json.dumps([self.id(), textwrap.dedent(program), before]) + "\n")
         self.runner.stdin.flush()
-        _, problem = json.loads(self.runner.stdout.readline())
+        _, problem, skipped = json.loads(self.runner.stdout.readline())
         self.assertEqual(problem, "")
+        if skipped:
+            self.skipTest(skipped)

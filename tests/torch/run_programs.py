@@ -3,8 +3,9 @@
     INTERPRETER run_programs.py FOLDER STATE PROGRAM.py …
 
 STATE: `plain`, as `INTERPRETER PROGRAM.py` does; `traced`, as `INTERPRETER -m tapedeck --trace FOLDER/PROGRAM.tapetrace PROGRAM.py`
-does; `witnessed`: traced, with a Witness inside that notes what random ops read and made (witness.py). The output of each is in
-FOLDER/PROGRAM.STATE.out and .err then, how it ended in .exit.
+does; `witnessed`: traced, with a Witness inside that notes what random ops read and made (witness.py); `differentiated`: recorded, with
+hooks inside on the nodes of autograd's graph (gradient_witness.py). The output of each is in FOLDER/PROGRAM.STATE.out and .err then, how
+it ended in .exit.
 
 The processes are forks of this one, which has imported PyTorch: that takes longer than any of the programs.
 """
@@ -39,6 +40,9 @@ def run(state, path, place):
         plain(path)
     elif state == "traced":
         traced(path, place + ".tapetrace")
+    elif state == "differentiated":
+        import gradient_witness
+        gradient_witness.run(path, place)
     else:
         assert state == "witnessed", state
         import witness

@@ -1,5 +1,8 @@
 #include "engine/python/torch/torch_backward.h"
 
+#include <pybind11/stl.h>
+
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -21,6 +24,7 @@ struct Open {
   std::uint64_t record = 0;
   Observer* observer = nullptr;
   std::shared_ptr<const Forward> forward;  ///< of a node that runs
+  std::vector<int> places;                 ///< of its edges (see places_of_edges())
   std::shared_ptr<const Forward> made;     ///< of a Function's forward()
   PyFrameObject* frame = nullptr;          ///< of a playback: what waits for it; only compared
   bool own = false;                        ///< backward() of a Function of the program
@@ -44,6 +48,7 @@ thread_local std::vector<Open> open;
 
 /// The engine's tensors of a tuple's; undefined ones for None.
 Tensors tensors_in(const py::handle tuple) {
+  const WithoutFunctions no_functions;
   Tensors tensors;
   for (const py::handle item : py::reinterpret_borrow<py::object>(tuple)) {
     std::string problem;
@@ -78,6 +83,7 @@ std::int64_t begin_backward(const py::tuple& outputs, const py::tuple& sources, 
   const Tensors values = tensors_in(sources);
   std::vector<PyObject*> objects;
   for (std::size_t i = 0; i < values.size(); ++i) {
+    const WithoutFunctions no_functions;
     PyObject* object = PyTuple_GET_ITEM(sources.ptr(), static_cast<Py_ssize_t>(i));
     objects.push_back(values[i] ? object : nullptr);
     if (values[i]) ids.push_back(variable_value(object, values[i]).id());
@@ -147,10 +153,10 @@ const Attributes& saved_attributes(const std::string& saved, bool kept) {
   return found->second;
 }
 
-/// Before a node runs that `made` is the record of. `wanted`: which of its edges lead on. `name`: of what it
-/// is instead of the op's VJP, or "". `code`: backward() of a Function of the program, with the offset of an
-/// instruction on the line to show; or None. `saved`: lines of saved.py.
-bool begin_node(const py::object& made, const py::tuple& cotangents, const std::vector<bool>& wanted,
+/// Before a node runs that `made` is the record of. `places`: of its edges (see places_of_edges()). `name`:
+/// of what it is instead of the op's VJP, or "". `code`: backward() of a Function of the program, with the
+/// offset of an instruction on the line to show; or None. `saved`: lines of saved.py.
+bool begin_node(const py::object& made, const py::tuple& cotangents, std::vector<int> places,
                 const std::string& saved, const std::string& name, const py::object& code, int instruction) {
   Observer* observer = current_observer();
   std::shared_ptr<const Forward> forward = observer && !open.empty() ? forward_in(made) : nullptr;
@@ -158,8 +164,8 @@ bool begin_node(const py::object& made, const py::tuple& cotangents, const std::
   const Tensors given = tensors_in(cotangents);
   const auto asked = std::make_unique<bool[]>(forward->inputs);
   std::fill_n(asked.get(), forward->inputs, false);
-  for (std::size_t i = 0; i < wanted.size() && i < forward->floating.size(); ++i)
-    asked[forward->floating[i]] = wanted[i];
+  for (const int place : places)
+    if (place >= 0) asked[static_cast<std::size_t>(place)] = true;
   Event event;
   event.kind = EventKind::vjp;
   event.custom_gradient = forward->op == nullptr;
@@ -177,6 +183,7 @@ bool begin_node(const py::object& made, const py::tuple& cotangents, const std::
       has_line ? line_in_code(reinterpret_cast<PyCodeObject*>(code.ptr()), instruction) : forward->site);
   Open& node = push(*observer, event);
   node.forward = std::move(forward);
+  node.places = std::move(places);
   node.own = event.custom_gradient;
   return true;
 }
@@ -188,9 +195,49 @@ void end_node(const py::tuple& gradients) {
   const Tensors found = tensors_in(gradients);
   Tensors results;
   for (std::uint32_t i = 0; i < vjp.forward->inputs; ++i) results.push_back(Tensor());
-  for (std::size_t i = 0; i < found.size() && i < vjp.forward->floating.size(); ++i)
-    results[vjp.forward->floating[i]] = found[i];
+  for (std::size_t i = 0; i < found.size() && i < vjp.places.size(); ++i)
+    if (vjp.places[i] >= 0) results[static_cast<std::size_t>(vjp.places[i])] = found[i];
   vjp.observer->end(vjp.record, results, nullptr);
+}
+
+/// PyTorch has no op of that name.
+const Row& arrival_row() {
+  static const Row* const row = [] {
+    auto* made = new Row;
+    made->op = &foreign_op("autograd::AccumulateGrad(Tensor variable, Tensor gradient) -> ()");
+    return made;
+  }();
+  return *row;
+}
+
+void note_arrival(PyObject* variable, const Tensor& gradient) {
+  for (auto one = open.rbegin(); one != open.rend(); ++one)
+    if (one->frame) {
+      one->arrived.insert_or_assign(variable, gradient);
+      return;
+    }
+}
+
+/// Before AccumulateGrad runs, the end of a path: it adds to `variable.grad` or becomes it. No forward op has
+/// it as its VJP: it is a record by itself, with the variable as it is and what comes to its `grad`.
+void arrive(const py::object& variable, const py::tuple& gradients) {
+  Observer* observer = current_observer();
+  if (!observer || open.empty() || gradients.size() != 1 || gradients[0].is_none()) return;
+  const Call call = [&] {
+    const WithoutFunctions no_functions;
+    return read_call(arrival_row(), py::make_tuple(variable, gradients[0]).ptr(), nullptr);
+  }();
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (!call.problems[i].empty()) note_missing_value(call.inputs[i].id(), call.problems[i]);
+  Event event;
+  event.op = arrival_row().op->row;
+  event.name = event.op->name;
+  event.inputs = call.inputs;
+  event.attributes = &call.attributes;
+  event.custom_gradient = is_in_hook();
+  const std::uint64_t record = observer->begin(event);
+  note_arrival(variable.ptr(), call.inputs[1]);
+  observer->end(record, {}, nullptr);
 }
 
 /// forward() of a Function of the program begins: its ops come inside. Returns what end_function() takes; -1
@@ -200,6 +247,7 @@ std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bo
   if (!observer) return -1;
   Tensors given = tensors_in(inputs);
   for (std::size_t i = 0; i < given.size(); ++i) {
+    const WithoutFunctions no_functions;
     PyObject* input = PyTuple_GET_ITEM(inputs.ptr(), static_cast<Py_ssize_t>(i));
     const py::object wanted = given[i] ? library()->requires_grad(input) : py::object();
     if (!wanted) PyErr_Clear();
@@ -207,8 +255,6 @@ std::int64_t begin_function(const std::string& name, const py::tuple& inputs, bo
   }
   const std::string full_name = "autograd." + name;
   Forward forward{0, nullptr, capture_call_site(), static_cast<std::uint32_t>(given.size()), {}, false};
-  for (std::size_t i = 0; i < given.size() && i < UINT8_MAX; ++i)
-    forward.floating.push_back(static_cast<std::uint8_t>(i));
   static const Attributes none;
   Event event;
   event.kind = EventKind::custom;
@@ -248,12 +294,8 @@ bool is_in_hook() {
   return false;
 }
 
-void note_arrival(PyObject* variable, const Tensor& gradient) {
-  for (auto one = open.rbegin(); one != open.rend(); ++one)
-    if (one->frame) {
-      one->arrived.insert_or_assign(variable, gradient);
-      return;
-    }
+bool is_in_playback() {
+  return !open.empty();
 }
 
 void bind_backward(py::module_& torch) {
@@ -262,10 +304,12 @@ void bind_backward(py::module_& torch) {
   torch.def("end_backward", &end_backward, py::arg("depth"), py::arg("gradients"), py::arg("error"),
             py::arg("keeps_graph"), "It ended; error: the exception's text, or \"\".");
   torch.def(
-      "begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("wanted"), py::arg("saved"),
+      "begin_node", &begin_node, py::arg("made"), py::arg("cotangents"), py::arg("places"), py::arg("saved"),
       py::arg("name") = "", py::arg("code") = py::none(), py::arg("instruction") = 0,
       "A node is about to run; made: its FORWARD. False: it gets no record, and end_node() is not due.");
   torch.def("end_node", &end_node, py::arg("gradients"), "The node that began last has run.");
+  torch.def("arrive", &arrive, py::arg("variable"), py::arg("gradients"),
+            "The gradient is about to come to the variable's `grad`.");
   torch.def("begin_function", &begin_function, py::arg("name"), py::arg("inputs"), py::arg("taped"),
             "forward() of a Function of the program begins; returns what end_function() takes.");
   torch.def("end_function", &end_function, py::arg("depth"), py::arg("results"), py::arg("error"),

@@ -11,8 +11,8 @@ std::uint64_t graph_tape();
 /// of a tensor, of a node or of a parameter, or what a checkpoint computes again.
 bool is_in_hook();
 
-/// A gradient comes to a leaf, in this thread's innermost backward pass.
-void note_arrival(PyObject* variable, const Tensor& gradient);
+/// Whether a backward pass runs on this thread.
+bool is_in_playback();
 
 void bind_backward(py::module_& torch);
 

@@ -1,5 +1,7 @@
 #include "engine/python/torch/torch_graph.h"
 
+#include <pybind11/stl.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -174,12 +176,8 @@ Newest* waiting_for(Waiting& waiting, std::int64_t number, std::string_view type
 }
 
 Forward forward_made(const Row& row, const Call& call, std::uint64_t record) {
-  Forward forward{record, row.op->row,   capture_call_site(), static_cast<std::uint32_t>(call.inputs.size()),
-                  {},     row.op->writes};
-  for (std::size_t i = 0; i < call.inputs.size() && i < UINT8_MAX; ++i)
-    if (call.input_objects[i] && (is_floating(call.inputs[i].dtype()) || is_complex(call.inputs[i].dtype())))
-      forward.floating.push_back(static_cast<std::uint8_t>(i));
-  return forward;
+  return {record,         row.op->row,   capture_call_site(), static_cast<std::uint32_t>(call.inputs.size()),
+          call.requiring, row.op->writes};
 }
 
 /// An op of lists makes a node for each of its tensors in some releases.
@@ -216,6 +214,33 @@ std::shared_ptr<const Forward> forward_in(const py::handle object) {
   return *static_cast<SharedForward*>(PyCapsule_GetPointer(object.ptr(), forward_name));
 }
 
+std::optional<std::vector<int>> places_of_edges(const Forward& forward, const std::vector<bool>& leads_on,
+                                                bool copies) {
+  std::vector<int> places(leads_on.size(), -1);
+  if (!forward.op) {  // a Function has an edge for each of its tensors
+    if (leads_on.size() != forward.inputs) return {};
+    for (std::size_t i = 0; i < leads_on.size(); ++i)
+      if (leads_on[i]) places[i] = static_cast<int>(i);
+    return places;
+  }
+  std::size_t edge = 0;
+  // Its first edge goes to the base of the view that was written to; the others are those of the op's node,
+  // whose first one was that of the view.
+  if (copies && !leads_on.empty()) {
+    if (leads_on[0]) places[0] = 0;
+    edge = 1;
+  }
+  for (const std::uint32_t input : forward.requiring) {
+    if (copies && input == 0) continue;
+    while (edge < leads_on.size() && !leads_on[edge]) ++edge;
+    if (edge == leads_on.size()) return {};
+    places[edge++] = static_cast<int>(input);
+  }
+  if (std::find(leads_on.begin() + static_cast<std::ptrdiff_t>(edge), leads_on.end(), true) != leads_on.end())
+    return {};
+  return places;
+}
+
 void note_forward(const Row& row, const Call& call, std::uint64_t record) {
   const std::int64_t number = newest_node();
   Newest& newest = thread_graph.newest;
@@ -250,6 +275,14 @@ void bind_graph(py::module_& torch) {
   torch.def("forward_of", &forward_of, py::arg("number"), py::arg("type"),
             "(which record made the node of that number and type, or None; whether it was known), where "
             "nodes are not reported.");
+  torch.def(
+      "places_of_edges",
+      [](const py::object& made, const std::vector<bool>& leads_on, bool copies) {
+        const std::shared_ptr<const Forward> forward = forward_in(made);
+        return forward ? places_of_edges(*forward, leads_on, copies) : std::nullopt;
+      },
+      py::arg("made"), py::arg("leads_on"), py::arg("copies"),
+      "For each edge of a node the place of its input, or -1; None: it is not known. made: its FORWARD.");
 }
 
 }  // namespace tapedeck::python::torch

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "engine/python/torch/torch_ops.h"
 #include "engine/record/trace/source_location.h"
@@ -20,7 +22,7 @@ struct Forward {
   const OpDef* op = nullptr;  ///< nullptr: forward() of a Function of the program
   CallSite site;
   std::uint32_t inputs = 0;
-  SmallVector<std::uint8_t, 6> floating;  ///< places of inputs that have edges in the node
+  SmallVector<std::uint32_t, 4> requiring;  ///< its inputs that require a gradient; empty for a Function
   bool writes = false;
 };
 
@@ -28,6 +30,14 @@ struct Forward {
 void note_forward(const Row& row, const Call& call, std::uint64_t record);
 /// An op runs that is not recorded.
 void note_unrecorded();
+
+/// For each edge of a node that it made, the place of the input whose gradient goes there, or -1 where none
+/// does: `leads_on` says which edges lead on. Edges and inputs are no pairs: numbers and tensors of whole
+/// numbers may have an edge, of lists and optional arguments not all do. But each edge that leads on is that
+/// of an input which requires a gradient, in the same order. Nothing where there are more of the ones than of
+/// the others. `copies`: the node is a CopySlices.
+std::optional<std::vector<int>> places_of_edges(const Forward& forward, const std::vector<bool>& leads_on,
+                                                bool copies);
 
 /// An object of Python's that has it; forward_in() reads it, nullptr for None.
 py::object forward_object(std::shared_ptr<const Forward> forward);

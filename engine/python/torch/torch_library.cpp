@@ -128,6 +128,8 @@ void load_library(PyObject* module) {
   const auto core = checked(PyObject_GetAttrString(module, "_C"));
   torch->storage_address = attribute_or_null(core.ptr(), "_storage_address");
   if (!torch->storage_address) torch->storage_address = attribute_of(core.ptr(), "_storage_id");
+  torch->function_modes = attribute_of(core.ptr(), "_len_torch_function_stack");
+  torch->no_functions = attribute_of(core.ptr(), "DisableTorchFunction");
   torch->function_node = reinterpret_cast<PyTypeObject*>(attribute_of(core.ptr(), "_FunctionBase"));
   torch->data_address = attribute_or_null(core.ptr(), "_data_address");
   find_storages(module, *torch);
@@ -142,13 +144,33 @@ void load_library(PyObject* module) {
       {&torch->name_nbytes, "nbytes"},      {&torch->name_device, "device"},
       {&torch->name_weak_ref, "_weak_ref"}, {&torch->name_op, "_op"},
       {&torch->name_schema, "_schema"},     {&torch->name_sequence_nr, "_sequence_nr"},
-      {&torch->name_metadata, "metadata"}};
+      {&torch->name_metadata, "metadata"},  {&torch->name_enter, "__enter__"},
+      {&torch->name_exit, "__exit__"}};
   for (const auto& [place, text] : names) *place = checked(PyUnicode_InternFromString(text)).release().ptr();
   loaded = torch.release();
 }
 
 const Library* library() {
   return loaded;
+}
+
+WithoutFunctions::WithoutFunctions() : scope_(checked(PyObject_CallNoArgs(library()->no_functions))) {
+  checked(PyObject_CallMethodNoArgs(scope_.ptr(), library()->name_enter));
+}
+
+WithoutFunctions::~WithoutFunctions() {
+  const py::error_scope raised;
+  PyObject* left = PyObject_CallMethodObjArgs(scope_.ptr(), library()->name_exit, Py_None, Py_None, Py_None,
+                                              static_cast<PyObject*>(nullptr));
+  if (!left) PyErr_Clear();
+  Py_XDECREF(left);
+}
+
+bool has_function_mode() {
+  std::int64_t count = 0;
+  return to_number(py::reinterpret_steal<py::object>(PyObject_CallNoArgs(library()->function_modes)),
+                   count) &&
+         count > 0;
 }
 
 std::optional<DType> dtype_named(const Library& torch, PyObject* dtype) {

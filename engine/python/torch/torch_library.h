@@ -60,6 +60,8 @@ struct Library {
   PyTypeObject* function_node = nullptr;  ///< torch._C._FunctionBase: nodes of Functions of the program
   PyObject* grad_enabled = nullptr;       ///< torch.is_grad_enabled
   PyObject* inference_enabled = nullptr;  ///< torch.is_inference_mode_enabled
+  PyObject* function_modes = nullptr;     ///< torch._C._len_torch_function_stack
+  PyObject* no_functions = nullptr;       ///< torch._C.DisableTorchFunction
   /// Of torch._C._const_dlpack_exchange_api: describes a torch.Tensor as long as it lives, and ends no lazy
   /// clone. Not 0: it raised. nullptr: the release lacks it.
   int (*describe)(void* tensor, DescribedTensor* described) = nullptr;
@@ -69,13 +71,28 @@ struct Library {
       storage_offset, untyped_storage;
   // Interned names of attributes.
   PyObject *name_stride, *name_untyped_storage, *name_nbytes, *name_device, *name_weak_ref, *name_op,
-      *name_schema, *name_sequence_nr, *name_metadata;
+      *name_schema, *name_sequence_nr, *name_metadata, *name_enter, *name_exit;
 };
 
 /// Throws ForeignException where the module lacks what every release from 2.1 on has.
 void load_library(PyObject* module);
 /// nullptr before load_library().
 const Library* library();
+
+/// While it lives, nothing that this thread does calls a `__torch_function__` of the program's: neither of
+/// its modes nor of its subclasses of torch.Tensor. What is read of tensors for a record is no call of the
+/// program's.
+class WithoutFunctions {
+ public:
+  WithoutFunctions();
+  ~WithoutFunctions();
+  WithoutFunctions(const WithoutFunctions&) = delete;
+
+ private:
+  py::object scope_;
+};
+/// Whether the program has entered a TorchFunctionMode on this thread that would see a call now.
+bool has_function_mode();
 
 /// Clears the exception of what raised.
 inline bool is_true(const py::object& object) {

@@ -1,6 +1,7 @@
 #include "engine/python/torch/torch_mode.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "engine/ops/core/observer.h"
@@ -95,7 +96,6 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   const std::uint64_t record = observer.begin(event);
   newest = record;
   if (call.taped) note_forward(row, call, record);
-  if (row.is_arrival && call.inputs.size() == 2) note_arrival(call.input_objects[0], call.inputs[1]);
   if (row.is_read && !call.inputs.empty() && call.inputs[0].storage()) observer.left(call.inputs[0]);
   const bool elsewhere = call.is_elsewhere;
   Repeats& repeats = row.repeats[elsewhere];
@@ -137,6 +137,9 @@ PyObject* dispatch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     if (!row || !observer) note_unrecorded();
     if (!row) return PyObject_Call(overload, args, kwargs);
     if (!observer) return PyObject_Call(row->callable, args, kwargs);
+    // Autograd's engine calls its ops from C++, where modes of functions do not see them.
+    std::optional<WithoutFunctions> no_functions;
+    if (is_in_playback() && has_function_mode()) no_functions.emplace();
     return run_recorded(*observer, *row, args, kwargs);
   });
 }
@@ -192,19 +195,30 @@ void bind_torch(py::module_& module) {
       "note_export", [](const py::handle tensor) { note_export(tensor.ptr()); }, py::arg("tensor"),
       "Something beside PyTorch has the address of the tensor's memory from now on.");
   torch.def(
-      "name_leaf", [](const py::handle tensor, const std::string& name) { name_leaf(tensor.ptr(), name); },
+      "name_leaf",
+      [](const py::handle tensor, const std::string& name) {
+        const WithoutFunctions no_functions;
+        name_leaf(tensor.ptr(), name);
+      },
       py::arg("tensor"), py::arg("name"), "What records call the tensor, where it is a leaf of autograd.");
   torch.def(
       "name_buffer",
-      [](const py::handle tensor, const std::string& name) { name_buffer(tensor.ptr(), name); },
+      [](const py::handle tensor, const std::string& name) {
+        const WithoutFunctions no_functions;
+        name_buffer(tensor.ptr(), name);
+      },
       py::arg("tensor"), py::arg("name"),
       "What records call a buffer of a module, which is a variable, too.");
   torch.def(
       "note_read", [](const py::handle tensor) { note_read(tensor.ptr()); }, py::arg("tensor"),
       "Python is about to read the tensor's numbers.");
   torch.def(
-      "has_name", [](const py::handle tensor) { return has_name(tensor.ptr()); }, py::arg("tensor"),
-      "Whether name_leaf() gave it one.");
+      "has_name",
+      [](const py::handle tensor) {
+        const WithoutFunctions no_functions;
+        return has_name(tensor.ptr());
+      },
+      py::arg("tensor"), "Whether name_leaf() gave it one.");
   torch.def(
       "known_id", [](const py::handle tensor) { return library() ? known_id(tensor.ptr()) : 0; },
       py::arg("tensor"), "The id of the value that a tensor has now in records; 0: no record has it.");

@@ -73,7 +73,6 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   const std::string& name = row->op->row->name;
   if (name.starts_with("aten._neg_view") || name.starts_with("aten._conj") || name.starts_with("aten.imag"))
     note_negatives();
-  row->is_arrival = name == "autograd.AccumulateGrad";
   row->random = has_tag(overload, "nondeterministic");
   if (row->random || never_repeats(row->op->row->name)) row->repeats.fill(Repeats::no);
   row->only_reads_in_evaluation = name.ends_with("batch_norm");
@@ -165,7 +164,7 @@ class CallReader {
 
  private:
   void find_gradient_facts() {
-    if (!call_.needs_gradient) return;
+    if (call_.requiring.empty()) return;
     const auto asked = [](PyObject* function) {
       const auto on = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(function));
       if (!on) PyErr_Clear();
@@ -174,7 +173,7 @@ class CallReader {
     call_.taped = asked(torch_.grad_enabled);
     if (call_.taped) {
       // Where all do, as usual, nothing is kept.
-      if (differentiable_ > requiring_) facts_ |= requiring_bits_;
+      if (differentiable_ > call_.requiring.size()) facts_ |= requiring_bits_;
       return;
     }
     facts_ |= ForeignFacts::gradients_off;
@@ -218,9 +217,8 @@ class CallReader {
     const bool requires_gradient = wanted && wanted.ptr() == Py_True;
     if (known || requires_gradient) ++differentiable_;
     if (!requires_gradient) return;
-    ++requiring_;
+    call_.requiring.push_back(static_cast<std::uint32_t>(input));
     requiring_bits_ |= ForeignFacts::requires_gradient(input);
-    call_.needs_gradient = true;
     if (known) call_.inputs[input] = variable_value(value, call_.inputs[input]);
   }
 
@@ -257,7 +255,7 @@ class CallReader {
   std::vector<std::int64_t> lengths_;
   std::vector<std::int64_t> memory_;  ///< pairs: see ForeignMemory
   std::int64_t facts_ = 0, requiring_bits_ = 0;
-  std::size_t differentiable_ = 0, requiring_ = 0;
+  std::size_t differentiable_ = 0;
 };
 
 }  // namespace

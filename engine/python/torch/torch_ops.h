@@ -22,7 +22,6 @@ struct Row {
   bool only_reads_in_evaluation = false;  ///< batch normalisation, whose schema always says that it writes
   bool is_read = false;                   ///< Python gets the tensor's number: item()
   bool is_view = false;                   ///< a result is an unwritten alias of an argument
-  bool is_arrival = false;                ///< autograd.AccumulateGrad
   std::array<Repeats, 2> repeats{};       ///< on the CPU, on other devices
   std::uint8_t failed_tries = 0;          ///< to find out
   Attributes defaults;
@@ -40,9 +39,9 @@ struct Call {
   std::vector<PyObject*> written;        ///< borrowed: the tensors that it writes into
   std::vector<std::string> problems;     ///< why the input has no value; empty: it has
   Attributes attributes;
-  bool needs_gradient = false;  ///< one of its inputs requires a gradient
-  bool taped = false;           ///< and gradients are on
-  bool is_elsewhere = false;    ///< one of its inputs is on another device than the CPU
+  SmallVector<std::uint32_t, 4> requiring;  ///< the inputs that require a gradient
+  bool taped = false;                       ///< there are such, and gradients are on
+  bool is_elsewhere = false;                ///< one of its inputs is on another device than the CPU
 };
 /// `args` is a tuple, `kwargs` a dict or nullptr. Never raises.
 Call read_call(const Row& row, PyObject* args, PyObject* kwargs);

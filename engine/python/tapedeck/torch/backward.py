@@ -1,16 +1,18 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
+import collections
 import contextlib
 import functools
 import inspect
 import sys
 
 import torch
-import torch.library
 
 from tapedeck import _engine
 from tapedeck.torch import nodes, saved
 
-_MARK = "tapedeck"  # in a node's metadata: it has the hooks
+_MARK = "tapedeck"  # in a node's metadata: it has the hooks; the walk that came to it
+_LEAVES = "tapedeck.leaves"  # in that of one at which a walk ended: the leaves below it, by their ids
+_MOST_WALKS = 4  # that end at marks, each by itself
 _NO_NUMBER = (1 << 63) - 1  # of an AccumulateGrad, and what is larger
 
 
@@ -56,8 +58,9 @@ def _recorded(original):
 
 
 def _run(pass_on, outputs, inputs, keeps_graph):
-    leaves = _hook_nodes(outputs)
-    depth = _engine.torch.begin_backward(outputs, inputs or tuple(leaves), keeps_graph)
+    with torch._C.DisableTorchFunction():  # what is read here is no call of the program's
+        leaves = _hook_nodes(outputs, wants_leaves=not inputs)
+    depth = _engine.torch.begin_backward(outputs, inputs or leaves, keeps_graph)
     try:
         with _on_this_thread():
             results = pass_on()
@@ -73,47 +76,109 @@ def _on_this_thread():
     return torch.autograd.set_multithreading_enabled(False) if torch.cuda.is_initialized() else contextlib.nullcontext()
 
 
-def _hook_nodes(outputs):
-    """Each node below the outputs gets its hooks once, as long as it lives. Returns the leaves that gradients can come to."""
-    leaves, seen = [], set()
-    waiting = [output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs]  # or a GradientEdge
-    waiting = [node for node in waiting if node is not None]
-    unknown = 0
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        edges = [edge for edge, _ in node.next_functions]
-        waiting.extend(edge for edge in edges if edge is not None)
+class _Walk:
+    """Through the nodes below some. It ends at those that `ends_at` is true of; they are in `ends` then."""
+
+    def __init__(self, starts, ends_at):
+        self.ends, self.is_done = [], False
+        self._waiting, self._ends_at = [node for node in starts if node is not None], ends_at
+
+    def __iter__(self):
+        """Each node, with its edges."""
+        seen = set()
+        while self._waiting:
+            node = self._waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if self._ends_at(node.metadata):
+                self.ends.append(node)
+                continue
+            edges = [edge for edge, _ in node.next_functions]
+            self._waiting.extend(edge for edge in edges if edge is not None)
+            yield node, edges
+        self.is_done = True
+
+
+def _has_hooks_below(metadata):
+    walk = metadata.get(_MARK)
+    return walk is not None and walk.is_done  # else an exception ended it, or it is another thread's
+
+
+def _hook_nodes(outputs, wants_leaves):
+    """Each node below the outputs gets its hooks once, as long as it lives. Returns the leaves that gradients can come to, if wanted.
+
+    Of a graph that is kept no pass walks again through what an earlier one has walked through.
+    """
+    leaves, problems = {}, collections.Counter()
+    walk = _Walk([output.grad_fn if isinstance(output, torch.Tensor) else output.node for output in outputs], _has_hooks_below)
+    for node, edges in walk:
         variable = getattr(node, "variable", None) if not edges else None
         if variable is not None:
-            leaves.append(variable)
-        metadata = node.metadata
-        if _MARK in metadata:
+            leaves[id(variable)] = variable
+        if node.metadata.setdefault(_MARK, walk) is not walk:
             continue
-        metadata[_MARK] = True
         number = node._sequence_nr()
         if number < _NO_NUMBER:
             made, was_known = nodes.made(node, number)
-            unknown += was_known and made is None
             if made is not None:
-                _hook(node, made, [edge is not None for edge in edges])
-        elif variable is not None:
-            _hook_accumulation(node, variable)
-    if unknown:
-        print(f"tapedeck: {unknown} nodes of a backward pass are shown without VJPs, because it is not known which ops made them: "
-              "that was long ago, or several threads made nodes of the same numbers and kinds", file=sys.stderr)
-    return leaves
+                problems["edges"] += not _hook(node, made, edges)
+            else:
+                problems["ops"] += was_known
+        elif variable is not None:  # AccumulateGrad, the end of a path
+            node.register_prehook(functools.partial(_engine.torch.arrive, variable))
+            node.metadata[_LEAVES] = {id(variable): variable}
+    ends, walk.ends = walk.ends, ()  # the walk stays in the nodes, which must not hold others
+    if wants_leaves:
+        leaves.update(_leaves_below(ends))
+    _say(problems)
+    return tuple(leaves.values())
 
 
-def _hook(node, made, wanted):
+def _leaves_below(ends):
+    """Where few nodes are asked for, as usual, they keep their leaves for the next pass."""
+    found, asked = {}, []
+    for node in ends:
+        known = node.metadata.get(_LEAVES)
+        if known is None:
+            asked.append(node)
+        else:
+            found.update(known)
+    together = len(asked) > _MOST_WALKS
+    for starts in [asked] if together else [[node] for node in asked]:
+        below = {}
+        walk = _Walk(starts, lambda metadata: _LEAVES in metadata)
+        for node, edges in walk:
+            variable = getattr(node, "variable", None) if not edges else None
+            if variable is not None:
+                below[id(variable)] = variable
+        for node in walk.ends:
+            below.update(node.metadata[_LEAVES])
+        if not together:
+            starts[0].metadata[_LEAVES] = below
+        found.update(below)
+    return found
+
+
+def _say(problems):
+    why = dict(ops="it is not known which ops made them: that was long ago, or several threads made nodes of the same numbers and kinds",
+               edges="it is not known which inputs of their ops their gradients are of")
+    for kind, count in problems.items():
+        if count:
+            print(f"tapedeck: {count} nodes of a backward pass are shown without VJPs, because {why[kind]}", file=sys.stderr)
+
+
+def _hook(node, made, edges):
+    """False where the node gets no record, because it is not known of which inputs its gradients are."""
     own = _own_backward(node)
+    places = _engine.torch.places_of_edges(made, [edge is not None for edge in edges], own == _COPIES)
+    if places is None:
+        return False
     kept = saved.described(node)  # before it is freed; the hooks may not hold the node
     began = []  # a node may run inside of itself: a backward pass of a checkpoint
 
     def before(cotangents):
-        began.append(_engine.torch.begin_node(made, cotangents, wanted, kept, *own))
+        began.append(_engine.torch.begin_node(made, cotangents, places, kept, *own))
 
     def after(gradients, _):
         if began and began.pop():
@@ -121,6 +186,10 @@ def _hook(node, made, wanted):
 
     node.register_prehook(before)
     node.register_hook(after)
+    return True
+
+
+_COPIES = ("CopySlices",)
 
 
 def _own_backward(node):
@@ -128,7 +197,7 @@ def _own_backward(node):
     the op that made it; () otherwise."""
     kind = type(node).__name__
     if kind.endswith("CopySlices"):  # a write into a view: its gradients are those of the base
-        return ("CopySlices",)
+        return _COPIES
     function = getattr(type(node), "_forward_cls", None)
     if function is None:
         return ()
@@ -136,25 +205,3 @@ def _own_backward(node):
     code = getattr(inspect.unwrap(backward), "__code__", None)  # once_differentiable wraps it
     lines = code.co_lines() if code is not None else ()  # those of decorators come first
     return function.__name__, code, next((start for start, _, line in lines if line is not None and line > code.co_firstlineno), 0)
-
-
-def _hook_accumulation(node, variable):
-    """AccumulateGrad, the end of a path, adds to `variable.grad` or becomes it: no forward op has it as its VJP."""
-    accumulates = _accumulation()
-
-    def before(gradients):
-        if gradients[0] is not None:
-            with torch.no_grad():
-                accumulates(variable, gradients[0])
-
-    node.register_prehook(before)
-
-
-@functools.cache
-def _accumulation():
-    """An op that does nothing but to be recorded where a gradient arrives: with the variable as it is, and what comes to its `grad`."""
-    library = torch.library.Library("autograd", "FRAGMENT")
-    library.define("AccumulateGrad(Tensor variable, Tensor gradient) -> ()")
-    library.impl("AccumulateGrad", lambda variable, gradient: None, "CompositeExplicitAutograd")
-    _accumulation.library = library  # with it the op would go
-    return torch.ops.autograd.AccumulateGrad.default

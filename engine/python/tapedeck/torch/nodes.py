@@ -53,7 +53,8 @@ def watch_functions():
 
 def _apply(cls, pass_on, arguments, named):
     inputs = _tensors_in(arguments)
-    taped = torch.is_grad_enabled() and any(one.requires_grad for one in inputs)
+    with torch._C.DisableTorchFunction():  # what is read here is no call of the program's
+        taped = torch.is_grad_enabled() and any(one.requires_grad for one in inputs)
     depth = _engine.torch.begin_function(cls.__name__, inputs, taped)
     try:
         results = pass_on(*arguments, **named)
@@ -62,8 +63,9 @@ def _apply(cls, pass_on, arguments, named):
         raise
     outputs = _tensors_in(results if isinstance(results, (tuple, list)) else (results,))
     record = _engine.torch.end_function(depth, outputs, "")
-    for output in outputs:
-        node = output.grad_fn
+    with torch._C.DisableTorchFunction():
+        made = [output.grad_fn for output in outputs]
+    for node in made:
         if getattr(type(node), "_forward_cls", None) is cls:
             node.metadata[_engine.torch.FORWARD] = record
             break
