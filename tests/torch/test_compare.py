@@ -76,6 +76,7 @@ FILES = {
     "ok.npz": "numpy.savez(PATH, **state)",
     "turned.npz": "state['att.q.weight'] = state['att.q.weight'].T.copy()\nnumpy.savez(PATH, **state)",
     "missing.npz": "del state['fc.bias']\nnumpy.savez(PATH, **state)",
+    "shapes.npz": "state['fc.bias'] = numpy.zeros(4, 'float32')\nnumpy.savez(PATH, **state)",
     "unnamed.npz": "numpy.savez(PATH, *state.values())",
 }
 AGREE, DIFFER, FAILED, INCOMPLETE = range(4)
@@ -150,6 +151,12 @@ class Compare(unittest.TestCase):
         said = self.compared("original", "unnamed.npz", AGREE)
         self.assertIn("att/q | att/q: weight | arr_0: agrees\n", said)
         self.assertIn("7 tensors of the file without a layer's name were paired by shape, in order.", said)
+
+    def test_other_shapes_are_named(self):
+        said = self.compared("original", "shapes.npz", DIFFER)
+        problem = "The shapes differ, so elements cannot be compared: (3,) | (4,)."
+        self.assertIn(f"fc | fc: bias: DIFFERS: {problem}\n", said)
+        self.assertTrue(said.splitlines()[-1].startswith(f"The first value that differs is bias of fc: {problem} Counted"), said)
 
     def test_a_file_that_is_none_is_an_error(self):
         self.compared("original", "nowhere.tapetrace", FAILED)

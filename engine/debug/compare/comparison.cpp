@@ -136,6 +136,8 @@ void Comparison::pair_port(const NameMap& names, const CancelFlag* cancel) {
 }
 
 bool Comparison::Port::other_orders(std::uint64_t left_tensor, std::uint64_t right_tensor) const {
+  // Of a program that trains nothing it is not known which values are weights.
+  if (!left.weights.contains(left_tensor) && !right.weights.contains(right_tensor)) return false;
   const WeightOrder l = left.order_of(left_tensor), r = right.order_of(right_tensor);
   return l != WeightOrder::unknown && r != WeightOrder::unknown && l != r;
 }

@@ -132,9 +132,10 @@ std::string DifferenceText::unwritten(const Comparison::Row& row) const {
     const UninitialisedRead* const read = record ? comparison_.unwritten(right).read_by(record) : nullptr;
     if (!read) continue;
     const Side& side = right ? comparison_.right() : comparison_.left();
-    return std::string("it reads memory that was ") +
-           (read->contents == Contents::never ? "never written (" : "written only in part (") +
-           op(side, read->made) + "), and what else lies there is another in each run";
+    const bool never = read->contents == Contents::never;
+    return std::string("it reads memory that was ") + (never ? "never written (" : "written only in part (") +
+           op(side, read->made) + "), " + (never ? "which" : "the rest of which") +
+           " holds something else in each run";
   }
   return {};
 }

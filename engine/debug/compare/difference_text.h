@@ -25,7 +25,7 @@ class DifferenceText {
   std::vector<std::string> attributes(const Comparison::Row& row) const;
   /// The ops on one side only before a row; empty: none.
   std::string one_sided_before(std::size_t row) const;
-  /// "it reads memory that was never written (op 1, aten.empty, line 2), which holds other contents in each
+  /// "it reads memory that was never written (op 1, aten.empty, line 2), which holds something else in each
   /// run"; empty: the row's ops do not.
   std::string unwritten(const Comparison::Row& row) const;
   static std::string tolerance(const protocol::FindFirstDifference& request);

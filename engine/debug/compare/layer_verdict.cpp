@@ -98,7 +98,11 @@ class LayerVerdict {
   }
 
   static std::string far(const protocol::ComparedOperand& tensors) {
-    if (tensors.count == 0) return tensors.problem.value_or("it differs");
+    if (tensors.count == 0) {
+      std::string problem = tensors.problem.value_or("it differs");
+      if (problem.ends_with('.')) problem.pop_back();
+      return problem;
+    }
     std::string text = "it differs in " + std::to_string(tensors.differing) + " of " +
                        counted(tensors.count, "element") + ", by up to " +
                        short_number(tensors.max_absolute) + " (relative " +

@@ -201,9 +201,11 @@ class LayerReader {
   void note_orders() {
     for (const Layer& layer : found_.layers)
       for (const LayerValue& value : layer.values) {
-        if (!value.weight) continue;
-        found_.weights.emplace(value.tensor, order_of(value));
-        if (value.gradient) found_.weights.emplace(value.gradient, order_of(value));
+        for (const std::uint64_t id : {value.tensor, value.gradient}) {
+          if (!id) continue;
+          found_.orders.emplace(id, order_of(value));
+          if (value.weight) found_.weights.insert(id);
+        }
       }
   }
 
@@ -226,8 +228,8 @@ std::size_t SideLayers::layer_of(std::uint32_t scope) const {
 }
 
 WeightOrder SideLayers::order_of(std::uint64_t tensor) const {
-  const auto known = weights.find(tensor);
-  return known == weights.end() ? WeightOrder::unknown : known->second;
+  const auto known = orders.find(tensor);
+  return known == orders.end() ? WeightOrder::unknown : known->second;
 }
 
 SideLayers layers_of(const Side& side, const Uninitialised& unwritten, const CancelFlag* cancel) {

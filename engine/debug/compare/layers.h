@@ -5,6 +5,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/debug/compare/name_map.h"
@@ -46,11 +47,12 @@ struct SideLayers {
   /// Of the first backward pass what it went back from; empty: there was none.
   std::vector<std::uint64_t> losses;
   bool tensors = false;  ///< a file of named tensors: each is a value of the layer that its name has
-  std::unordered_map<std::uint64_t, WeightOrder> weights;  ///< weights and their gradients
+  std::unordered_map<std::uint64_t, WeightOrder> orders;  ///< of layers' values and their gradients
+  std::unordered_set<std::uint64_t> weights;  ///< those of them that are known to be weights, or of one
 
   bool foreign() const { return foreign_ops > own_ops; }
   std::size_t layer_of(std::uint32_t scope) const;   ///< 0 for a scope that is not known
-  WeightOrder order_of(std::uint64_t tensor) const;  ///< unknown of what is no weight
+  WeightOrder order_of(std::uint64_t tensor) const;  ///< unknown of what no layer takes from outside
 };
 
 /// Throws Cancelled.
