@@ -117,15 +117,15 @@ class Compare(unittest.TestCase):
         sentence = self.compared("original", "transposed", DIFFER).splitlines()[-1]
         self.assertTrue(sentence.startswith("The first layer whose output differs is att: "), sentence)
         line = ATTENTION.splitlines().index("        scores = q @ k.T") + 1
-        self.assertRegex(sentence, rf"aten\.mm, original\.py line {line} \| op \d+, aten\.mm, transposed\.py line {line}: its result is the "
-                                   r"other side's with its axes in another order \(.*equal after transposing the axes 1, 0")
+        self.assertRegex(sentence, rf"aten\.mm, original\.py line {line} \| op \d+, aten\.mm, transposed\.py line {line}: its result is "
+                                   r"the other side's with its axes in another order \(.*equal after transposing the axes 1, 0")
         self.assertNotIn("softmax", sentence)
 
     def test_a_gradient_that_one_side_lacks_is_named(self):
         for name, of in (("detached", "weight of att/q"), ("frozen", r"bias( \| input)? of fc")):  # a frozen one may have no name
             sentence = self.compared("original", name, DIFFER).splitlines()[-1]
-            self.assertRegex(sentence, "^All compared outputs and weights agree. The first gradient that differs, backwards, is the gradient "
-                                       f"of {of}: the right side has none.")
+            self.assertRegex(sentence, "^All compared outputs and weights agree. The first gradient that differs, backwards, is the "
+                                       f"gradient of {of}: the right side has none.")
 
     def test_the_loss_is_compared(self):
         sentence = self.compared("original", "summed", DIFFER).splitlines()[-1]
