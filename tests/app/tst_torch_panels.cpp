@@ -142,7 +142,7 @@ class TestTorchPanels : public QObject, private TorchWindow {
         "    writer.add_scalars('error', {'train': 1 / (step + 1), 'test': 2 / (step + 1)}, step)";
     if (const QString why = openInTorch({cell}); !why.isEmpty()) QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
-    auto* series = plots(*window_);
+    auto* series = app::plots(*window_);
     QVERIFY(series);
     QTRY_VERIFY_WITH_TIMEOUT(!series->isEmpty(), patience);
     for (const char* name : {"loss", "error/train", "error/test"})

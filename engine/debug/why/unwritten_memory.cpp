@@ -34,20 +34,11 @@ bool writes_in_part(const OpDef& op) {
 }  // namespace
 
 bool is_uninitialised(const OpDef& op) {
-  if (!is_foreign(op)) return false;
-  constexpr std::array names{"aten.empty",          "aten.empty_like", "aten.empty_strided",
-                             "aten.empty_permuted", "aten.new_empty",  "aten.new_empty_strided"};
-  return std::ranges::find(names, without_overload(op)) != names.end();
+  return gives_uninitialised(op);
 }
 
 bool overwrites(const ForeignOp& op, const ForeignValue& argument) {
-  if (!argument.written) return false;
-  if (op.reads_shapes_alone || argument.by_name) return true;
-  constexpr std::array names{"aten.copy_",   "aten.fill_",   "aten.zero_",       "aten.uniform_",
-                             "aten.normal_", "aten.random_", "aten.bernoulli_",  "aten.exponential_",
-                             "aten.cauchy_", "aten.set_",    "aten.log_normal_", "aten.geometric_"};
-  return &argument == op.arguments.data() &&
-         std::ranges::find(names, without_overload(*op.row)) != names.end();
+  return argument.overwritten || (argument.written && op.reads_shapes_alone);
 }
 
 std::vector<bool> overwritten_inputs(const RecordHead& head, std::size_t inputs) {
