@@ -8,6 +8,7 @@
 #include "engine/debug/why/loops.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/why.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
@@ -73,8 +74,10 @@ class Gains {
   /// other is there, or where something small was added to it: what came out is about as large as it is.
   void choose_input(Step& step) {
     bool made = false;
-    for (const std::uint64_t id : step.record->inputs) {
-      if (id == 0) continue;
+    const OpDef* const op = step.record->head.op;
+    for (std::size_t i = 0; i < step.record->inputs.size(); ++i) {
+      const std::uint64_t id = step.record->inputs[i];
+      if (id == 0 || (op && !reads_values_of(*op, i))) continue;  // uniform_() of new memory
       const Tensor input = past_.value(id);
       if (!is_floating(input.dtype())) continue;
       const double size = norm_of(input);
