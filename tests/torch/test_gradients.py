@@ -8,9 +8,9 @@ from torch_interpreter import PROGRAMS, Runs, main
 # A program as a function that returns what it came to: run before recording begins, and then recorded.
 TWICE = """
 import contextlib, io
-def come_to(program):
+def come_to(run):
     torch.manual_seed(0)
-    return program()
+    return run()
 """
 
 
@@ -30,7 +30,8 @@ class Gradients(RecordedPrograms):
                 found = json.loads((runs.folder / f"{path.stem}.json").read_text(encoding="utf-8"))
                 self.assertEqual(found["wrong"], [])
                 self.assertNotIn("not known which inputs", runs.err[path.stem])
-                self.assertGreater(found["nodes"], 10, found)
+                if path.stem != "function_transforms":  # whose graphs are of other levels
+                    self.assertGreater(found["nodes"], 10, found)
                 self.assertGreaterEqual(found["gradients"], found["nodes"] // 2, found)
 
     def test_the_gradient_is_that_of_the_input_behind_what_has_none(self):
@@ -51,7 +52,7 @@ class Gradients(RecordedPrograms):
                 ("mse_loss", 1, lambda: functional.mse_loss(whole, x)), ("where", 1, lambda: torch.where(mask, x, 0.0)),
                 ("where", 2, lambda: torch.where(mask, 0.0, x)), ("lerp", 2, lambda: torch.lerp(ones * 0, ones, x)),
                 ("index_put", 2, lambda: ones.index_put((whole - 2,), x)),
-                ("index_put", 3, lambda: ones[None].index_put((None, whole - 2), x)),
+                ("index_put", 3, lambda: torch.ops.aten.index_put(ones[None], [None, whole - 2], x[None])),
                 ("cat", 1, lambda: torch.cat([whole, x])), ("stack", 0, lambda: torch.stack([x, ones])),
                 ("mul_", 1, lambda: (ones * 1).mul_(x)), ("scatter_add", 2, lambda: ones.scatter_add(0, whole - 2, x))]
             for name, place, program in programs:
@@ -84,16 +85,38 @@ class Gradients(RecordedPrograms):
             assert [preview(one) for one in vjp["outputs"]] == [f"{i}. {i}." for i in range(300)], vjp
         """)
 
-    def test_a_node_of_which_it_is_not_known_has_no_vjp(self):
+    def test_ops_of_lists(self):
         self.check("""
+            x, y, z = (torch.tensor([value], requires_grad=True) for value in (2.0, 3.0, 5.0))
+            first, second = torch._foreach_mul([x, torch.ones(1)], [y, z])
+            (first + second * 7).sum().backward()
+            found = [[preview(one) if one["id"] else "" for one in vjp["outputs"]] for vjp in records(kind="vjp") if "foreach" in vjp["op"]]
+            assert found in ([["3.", "", "2.", "7."]],  # one node
+                             []), found  # one for each, of which it is not known
+            assert [one.grad.item() for one in (x, y, z)] == [3, 2, 7]
+        """)
+
+    def test_places_are_not_known_where_edges_and_inputs_do_not_agree(self):
+        self.check("""
+            x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+            places = lambda tensor, *leads_on: _engine.torch.places_of_edges(made(tensor), leads_on, False)
+            def made(tensor):
+                tensor.sum().backward(retain_graph=True)
+                return tensor.grad_fn.metadata[_engine.torch.FORWARD]
+            assert places(x * w, True, True) == [0, 1] and places(2 * torch.addcmul(x, torch.arange(3), w), True, False) == [0, -1]
+            added = torch.addcmul(x, torch.arange(3), w)
+            assert places(added, True, False, True) == [0, -1, 2] and places(added, False, True, False, True) == [-1, 0, -1, 2]
+            for leads_on in ((), (True,), (True, False, False), (True, True, True)):
+                assert places(added, *leads_on) is None, leads_on
+            assert _engine.torch.places_of_edges(made(added), (True, True), True) == [0, 2]  # the base, and the other one
             said = io.StringIO()
-            x, y = (torch.tensor([value], requires_grad=True) for value in (1.0, 2.0))
-            first, second = torch._foreach_mul([x, y], [y, x])  # a node for each: two edges of four inputs
-            with __import__("contextlib").redirect_stderr(said):
-                (first.exp() + second).sum().backward()
+            import contextlib
+            from tapedeck.torch import backward
+            backward._engine.torch.places_of_edges, original = lambda *arguments: None, _engine.torch.places_of_edges
+            with contextlib.redirect_stderr(said):
+                (x * w).sum().backward()
+            _engine.torch.places_of_edges = original
             assert "2 nodes" in said.getvalue() and "not known which inputs" in said.getvalue(), said.getvalue()
-            assert x.grad is not None and "aten.exp" in [one["op"] for one in records(kind="vjp")]
-            assert not [one for one in records(kind="vjp") if "foreach" in one["op"]], records(kind="vjp")
         """)
 
     def test_passes_through_a_graph_that_is_kept_walk_through_what_is_new(self):
@@ -106,14 +129,18 @@ class Gradients(RecordedPrograms):
                     yield one
             backward._Walk.__iter__ = counted
             x, w = torch.ones(4, requires_grad=True), torch.ones(4, requires_grad=True)
-            y, ends = x, []
-            for step in range(100):
-                y = y * 1.5 if step else y * w
-                ends.append(y.sum())
+            def ends_of_chain():
+                y, ends = x, []
+                for step in range(100):
+                    y = y * 1.01 if step else y * w
+                    ends.append(y.sum())
+                return y, ends
+            y, ends = ends_of_chain()
             for end in ends:
                 torch.autograd.grad(end, x, retain_graph=True)
             assert len(walked) == 2 * 100 + 2, len(walked)
             walked.clear()
+            y, ends = ends_of_chain()
             for end in ends:
                 end.backward(retain_graph=True)
             assert len(walked) < 5 * 100, len(walked)
@@ -144,16 +171,16 @@ class Gradients(RecordedPrograms):
             assert len(arrived) == 6 and len({one["thread"] for one in arrived}) == 6, arrived
         """)
 
-    def check_twice(self, program, check, before=""):
-        """`program()` comes to the same recorded as before recording; then `check`."""
-        before = TWICE + before + "\nplain = come_to(program)\n"
-        self.check("recorded = come_to(program)\nassert recorded == plain, (recorded, plain)\n" + check, program + before)
+    def check_twice(self, program, check):
+        """`run()`, which the program defines, comes to the same recorded as before recording; then `check`."""
+        before = TWICE + "\nplain = come_to(run)\n"
+        self.check("recorded = come_to(run)\nassert recorded == plain, (recorded, plain)\n" + check, program + before)
 
     def test_modes_of_the_program_see_what_they_see_without_recording(self):
         self.check_twice("""
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-def program():
+def run():
     log = []
     class Ops(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -184,7 +211,7 @@ assert len(recorded[0]) > 50 and len(records(op="autograd.AccumulateGrad")) == 2
     def test_subclasses_see_the_ops_that_they_see_without_recording(self):
         self.check_twice("""
 from torch.utils import _pytree as pytree
-def program():
+def run():
     log = []
     class Wrapped(torch.Tensor):
         @staticmethod
@@ -216,7 +243,7 @@ assert len(records(op="autograd.AccumulateGrad")) >= 2
 
     def test_distributed_tensors_and_sharded_modules_have_gradients(self):
         self.check_twice("""
-def program():
+def run():
     import torch.distributed as dist
     try:
         from torch.distributed.device_mesh import init_device_mesh
