@@ -291,7 +291,7 @@ class HealthRules(RecordedPrograms):
 
     def test_buffers_are_variables_that_no_optimiser_updates(self):
         self.check("""
-            model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+            model = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2), nn.Linear(2, 1))
             train(model.parameters(), lambda: F.mse_loss(model(x), y), steps=3)
             names = lambda op: [[one["name"] for one in record["inputs"] if one and one["name"]] for record in records(op=op, kind="op")]
             norms = names("aten.native_batch_norm")
