@@ -160,7 +160,8 @@ class Vjps(RecordedPrograms):
 
     @classmethod
     def setUpClass(cls):
-        if TORCH and subprocess.run([TORCH, "-c", "import zmq"], capture_output=True, check=False, timeout=60, env=environment()).returncode:
+        asked = [TORCH, "-c", "import zmq"]
+        if TORCH and subprocess.run(asked, capture_output=True, check=False, timeout=60, env=environment()).returncode:
             raise unittest.SkipTest("the interpreter that TAPEDECK_TORCH names has no pyzmq")
         super().setUpClass()
 

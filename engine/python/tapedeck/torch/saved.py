@@ -37,7 +37,7 @@ def _text(kind, states, values):
 
 @functools.cache
 def _names(kind):
-    """(attributes of saved tensors as they are kept, those of all else); shapes of arguments, which their tensors have, too, are left out."""
+    """(attributes of saved tensors as they are kept, those of all else). Shapes of arguments are left out: their tensors have them, too."""
     names = [name for name in dir(kind) if name.startswith("_saved_")]
     raw = [name for name in dir(kind) if name.startswith("_raw_saved_")]
     of_tensors = {name.removeprefix("_raw") for name in raw}
