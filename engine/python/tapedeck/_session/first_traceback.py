@@ -54,14 +54,14 @@ def _import(name):
 
 
 def _color():
-    import pygments
-    from pygments.formatters import Terminal256Formatter
-    from pygments.lexers import get_lexer_by_name
+    import pygments  # loads while the session is idle
+    from pygments.formatters import Terminal256Formatter  # so does this
+    from pygments.lexers import get_lexer_by_name  # and this
     pygments.highlight("def f(x):\n    return x + 1\n", get_lexer_by_name("python3"), Terminal256Formatter())
 
 
 def _format():
-    from IPython.core.ultratb import VerboseTB
+    from IPython.core.ultratb import VerboseTB  # loads while the session is idle
     try:
         raise ValueError("made up")
     except ValueError:
@@ -69,6 +69,6 @@ def _format():
 
 
 def _read(path):
-    import stack_data
+    import stack_data  # loads while the session is idle
     if os.path.exists(path):
         stack_data.Source.for_filename(path)
