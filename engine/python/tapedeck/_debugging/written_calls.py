@@ -60,8 +60,10 @@ def _source_of(code):
     """The text that the code was compiled from; None where that is not known."""
     name = code.co_filename
     known = linecache.cache.get(name)
-    if known is not None and len(known) == 4 and known[1] is None:
-        return "".join(known[2])  # given by who compiled it
+    # Given by who compiled it: such an entry has no time; IPython before 8.6 gives its cells the time and keeps a list of them.
+    given = known is not None and len(known) == 4 and (known[1] is None or name in getattr(linecache, "_ipython_cache", ()))
+    if given:
+        return "".join(known[2])
     conversion = sys.modules.get("tapedeck._autograph.conversion")
     if conversion is not None and conversion.is_converted(code):
         return conversion.source.text_of(name)
