@@ -180,7 +180,7 @@ class TestFindRecords : public QObject {
                              "reads:W",
                              "call:relu",
                              "call:\"relu(x , größe\" and not vjp",
-                             "call:*layer(y)",
+                             "call:*layer*",
                              "call:f.relu",
                              "not call:x",
                              "out.rank == 0 and in0.dtype == float64",
@@ -198,7 +198,7 @@ class TestFindRecords : public QObject {
     QVERIFY(by_hand(recording.recorder, "softmax", labels).empty());
     // A playback has no op, and a call all the same.
     QVERIFY(!by_hand(recording.recorder, "call:\"relu(x\" playback", labels).empty());
-    QVERIFY(!by_hand(recording.recorder, "call:*layer(y)", labels).empty());
+    QVERIFY(!by_hand(recording.recorder, "call:*layer*", labels).empty());
     QVERIFY(by_hand(recording.recorder, "layer(y)", labels).empty());  // a word alone looks at no call
   }
 
