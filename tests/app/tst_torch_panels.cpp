@@ -163,8 +163,7 @@ class TestTorchPanels : public QObject, private TorchWindow {
         {Qt::Key_F11, Qt::NoModifier, "cell [2] line 2"},
         {Qt::Key_F11, Qt::NoModifier, "cell [1] line 12"},  // into Net.forward
         {Qt::Key_F10, Qt::NoModifier, "before aten.convolution"},
-        {Qt::Key_F11, Qt::NoModifier, "cell [1] line 13"},  // over layer1
-        {Qt::Key_F11, Qt::ShiftModifier, "cell [2] line "}};
+        {Qt::Key_F11, Qt::NoModifier, "cell [1] line 13"}};  // over layer1
     for (const auto& [key, modifiers, place] : steps) {
       QVERIFY(step(1, key, modifiers));
       QTRY_VERIFY2_WITH_TIMEOUT(state().contains(place), qPrintable(place + (": " + state())), patience);
@@ -209,8 +208,14 @@ class TestTorchPanels : public QObject, private TorchWindow {
                                 text, patience);
       if (expected.isEmpty()) continue;
       QTRY_VERIFY2_WITH_TIMEOUT(state().contains(expected), qPrintable(text + (": " + state())), patience);
-      QTest::keyClick(window_.get(), Qt::Key_F5);
-      QTRY_VERIFY2_WITH_TIMEOUT(stateOf(1) == CellState::done, text, patience);
+      // It may hold for further ops of the line.
+      for (int stops = 0; stops < 8 && stateOf(1) != CellState::done; ++stops) {
+        const QString before = state();
+        QTest::keyClick(window_.get(), Qt::Key_F5);
+        QTRY_VERIFY2_WITH_TIMEOUT(stateOf(1) == CellState::done || (isStopped(*window_) && state() != before),
+                                  text, patience);
+      }
+      QVERIFY2(stateOf(1) == CellState::done, text);
     }
   }
 };
