@@ -9,9 +9,11 @@
 #include <QTreeWidget>
 
 #include "inspector/model/ops/records_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/compare/compare_bar.h"
 #include "inspector/panels/compare/compare_view.h"
 #include "inspector/panels/health/health_view.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "inspector/panels/why/why_view.h"
 #include "tests/app/sample_window.h"
 #include "tests/app/seeded_faults.h"
@@ -134,6 +136,12 @@ class TestSeededFaults : public QObject, SampleWindow {
         };
         QTRY_VERIFY_WITH_TIMEOUT(!runs(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(session().cursor() == session().recordCount(), patience);
+        // And about the tensor that is shown, which comes later than the cursor.
+        const auto follows = [&] {
+          const inspector::TensorChip* chip = tensor(*window_)->model()->chip();
+          return !chip || chip->record == session().cursor();
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(follows(), patience);
       }
       if (QTest::currentTestFailed()) return;
     }
