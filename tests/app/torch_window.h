@@ -10,6 +10,24 @@
 
 namespace tapedeck::app {
 
+/// A cell: a convolution, its activation, a linear layer, and images for it.
+inline constexpr const char* torchNetwork = R"(import torch
+from torch import nn
+torch.manual_seed(1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer1 = nn.Sequential()
+        self.layer1.add_module("conv", nn.Conv2d(1, 2, 3))
+        self.layer1.add_module("act", nn.ReLU())
+        self.head = nn.Linear(8, 1)
+    def forward(self, images):
+        h = self.layer1(images)
+        return self.head(h.flatten(1))
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+images = torch.randn(5, 1, 4, 4))";
+
 class TorchWindow : protected SampleWindow {
  protected:
   QTemporaryDir folder_;

@@ -13,22 +13,6 @@ using namespace tapedeck::app;
 
 namespace {
 
-const char* const network = R"(import torch
-from torch import nn
-torch.manual_seed(1)
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer1 = nn.Sequential()
-        self.layer1.add_module("conv", nn.Conv2d(1, 2, 3))
-        self.layer1.add_module("act", nn.ReLU())
-        self.head = nn.Linear(8, 1)
-    def forward(self, images):
-        h = self.layer1(images)
-        return self.head(h.flatten(1))
-net = Net()
-images = torch.randn(5, 1, 4, 4))";
-
 // 4 MB each: the weight, what is kept of each step, and its gradient.
 const char* const large = R"(import torch
 w = torch.full((1024, 1024), 0.001, requires_grad=True)
@@ -112,7 +96,7 @@ class TestTorchPanels : public QObject, private TorchWindow {
     const QString training =
         "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nfor step in range(12):\n"
         "    optimizer.zero_grad()\n    net(images).square().mean().backward()\n    optimizer.step()";
-    if (const QString why = openInTorch({network, training}); !why.isEmpty()) QFAIL(qPrintable(why));
+    if (const QString why = openInTorch({torchNetwork, training}); !why.isEmpty()) QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
     QCOMPARE(runToItsEnd(1), CellState::done);
     QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
@@ -152,7 +136,8 @@ class TestTorchPanels : public QObject, private TorchWindow {
   }
 
   void linesStepIntoAndOutOfModules() {
-    if (const QString why = openInTorch({network, "a = images * 2\ny = net(a)\nz = y + 1"}); !why.isEmpty())
+    if (const QString why = openInTorch({torchNetwork, "a = images * 2\ny = net(a)\nz = y + 1"});
+        !why.isEmpty())
       QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
     click(1);
@@ -172,7 +157,7 @@ class TestTorchPanels : public QObject, private TorchWindow {
   }
 
   void conditionsReadTensorsScopesAndNames() {
-    if (const QString why = openInTorch({network, "scale = 3\ny = net(images * float(scale))"});
+    if (const QString why = openInTorch({torchNetwork, "scale = 3\ny = net(images * float(scale))"});
         !why.isEmpty())
       QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);

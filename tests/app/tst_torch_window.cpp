@@ -20,22 +20,6 @@ using protocol::RecordKind;
 
 namespace {
 
-const char* const network = R"(import torch
-from torch import nn
-torch.manual_seed(1)
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer1 = nn.Sequential()
-        self.layer1.add_module("conv", nn.Conv2d(1, 2, 3))
-        self.layer1.add_module("act", nn.ReLU())
-        self.head = nn.Linear(8, 1)
-    def forward(self, images):
-        h = self.layer1(images)
-        return self.head(h.flatten(1))
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-images = torch.randn(5, 1, 4, 4))";
 const char* const step_of_training = R"(loss = net(images).square().mean()
 loss.backward()
 optimizer.step())";
@@ -123,7 +107,8 @@ class TestTorchWindow : public QObject, private TorchWindow {
   }
 
   void f10GoesThroughForwardBackwardAndOptimiser() {
-    if (const QString why = openInTorch({network, step_of_training}); !why.isEmpty()) QFAIL(qPrintable(why));
+    if (const QString why = openInTorch({torchNetwork, step_of_training}); !why.isEmpty())
+      QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
     click(1);
     press(Qt::Key_F10);
@@ -160,7 +145,8 @@ class TestTorchWindow : public QObject, private TorchWindow {
   }
 
   void panelsShowTensorsModulesAndExpressions() {
-    if (const QString why = openInTorch({network, step_of_training}); !why.isEmpty()) QFAIL(qPrintable(why));
+    if (const QString why = openInTorch({torchNetwork, step_of_training}); !why.isEmpty())
+      QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
     QCOMPARE(runToItsEnd(1), CellState::done);
     showAllRecords();
@@ -185,7 +171,7 @@ class TestTorchWindow : public QObject, private TorchWindow {
 
   void conditionsAndTheNanWatchStopIt() {
     const QString loop = "for step in range(8):\n    y = images * float(step)\n    z = y + 1.";
-    if (const QString why = openInTorch({network, loop, "torch.log(images - 100.)\nprint('end')"});
+    if (const QString why = openInTorch({torchNetwork, loop, "torch.log(images - 100.)\nprint('end')"});
         !why.isEmpty())
       QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
@@ -222,7 +208,8 @@ class TestTorchWindow : public QObject, private TorchWindow {
   }
 
   void aTraceIsSavedAndShowsTheSameWithoutThePrograms() {
-    if (const QString why = openInTorch({network, step_of_training}); !why.isEmpty()) QFAIL(qPrintable(why));
+    if (const QString why = openInTorch({torchNetwork, step_of_training}); !why.isEmpty())
+      QFAIL(qPrintable(why));
     QCOMPARE(runToItsEnd(0), CellState::done);
     QCOMPARE(runToItsEnd(1), CellState::done);
     showAllRecords();

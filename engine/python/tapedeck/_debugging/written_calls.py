@@ -1,7 +1,7 @@
 """What a program wrote at an instruction: "F.relu(x)" for the op that runs there. Asked once for each instruction.
 
-A text is given only where it is what runs. The source of a file is compiled anew, and the code has to be in it as it runs; whoever
-compiled a cell, or made code by other means, has put its source into linecache. Nothing is read of the user's linecache but that.
+It returns a text only where that text is what runs. It compiles a file's source again, and looks for the running code object in the
+result. Cells and generated code have their source in linecache, where those who compile them put it; nothing else is read from there.
 """
 import ast
 import contextlib
