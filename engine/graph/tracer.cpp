@@ -105,6 +105,13 @@ bool GraphTracer::knows(const Tensor& tensor) const {
   return values_.contains(tensor.id()) || (around_ && around_->knows(tensor));
 }
 
+Tensor GraphTracer::tensor_at(Value value) const {
+  const auto number = static_cast<std::size_t>(value.node);
+  if (graph_.nodes[number].kind == NodeKind::constant) return graph_.nodes[number].constant;
+  const auto result = static_cast<std::size_t>(value.result);
+  return number < tensors_.size() && result < tensors_[number].size() ? tensors_[number][result] : Tensor();
+}
+
 Value GraphTracer::value_of(const Tensor& tensor, std::string_view what) {
   if (const auto known = values_.find(tensor.id()); known != values_.end()) return known->second;
   return tensor.is_symbolic() ? captured(tensor, what) : constant_of(tensor);

@@ -25,6 +25,8 @@ std::string form_of(const Tensor& tensor) {
 
 thread_local CreationRule* creation_rule = nullptr;
 
+PyObject* assignment_hook = nullptr;
+
 constexpr const char* what_to_do =
     "compute with ops (tf.cond, tf.while_loop, tf.where, tf.print), or call "
     "tf.config.run_functions_eagerly(True)";
@@ -33,6 +35,24 @@ constexpr const char* what_to_do =
 
 bool is_tracing() {
   return current_tracer() != nullptr;
+}
+
+bool is_in_program_graph() {
+  const graph::GraphTracer* tracer = graph_tracer();
+  return tracer && tracer->is_in_program_graph();
+}
+
+void set_assignment_hook(PyObject* hook) {
+  Py_XINCREF(hook);
+  Py_XSETREF(assignment_hook, hook);
+}
+
+PyObject* after_assignment(PyObject* variable) {
+  const graph::GraphTracer* tracer = assignment_hook ? graph_tracer() : nullptr;
+  if (tracer && tracer->is_program_graph()) [[unlikely]]
+    return checked(PyObject_CallOneArg(assignment_hook, variable)).release().ptr();
+  Py_INCREF(variable);
+  return variable;
 }
 
 Tensor readable(const Tensor& tensor, const char* reader) {
@@ -46,6 +66,11 @@ Tensor readable(const Tensor& tensor, const char* reader) {
     fail<SymbolicValueError>(reader, " needs a value, which a tensor with ", form_of(tensor),
                              " never has: it belongs to the trace of a graph function, which has ended; "
                              "return it from the function to use it outside");
+  if (tracer->is_in_program_graph())
+    fail<SymbolicValueError>(
+        reader, " needs a value, which the tensor '", name, "' with ", form_of(tensor),
+        " does not have: it belongs to a graph, and gets one each time a session runs it; ask for it "
+        "with Session.run() or Tensor.eval()");
   fail<SymbolicValueError>(
       reader, " needs a value, which the tensor '", name, "' with ", form_of(tensor),
       " does not have yet: it belongs to a graph function that is being traced, and gets "

@@ -125,7 +125,11 @@ void bind_tensor(py::module_& module) {
   tensor_type.tp_weaklistoffset = offsetof(TensorObject, weak_references);
   tensor_type.tp_repr = tensor_repr;
   tensor_type.tp_str = tensor_str;
-  tensor_type.tp_hash = [](PyObject* self) { return _Py_HashPointer(self); };
+  // A tensor of a graph is the same one whatever Python object refers to it: a key of a feed_dict.
+  tensor_type.tp_hash = [](PyObject* self) {
+    const Tensor& tensor = tensor_of(self);
+    return tensor.is_symbolic() ? static_cast<Py_hash_t>(tensor.id() >> 1) : _Py_HashPointer(self);
+  };
   tensor_type.tp_as_buffer = &tensor_buffer;
   tensor_type.tp_methods = tensor_methods;
   tensor_type.tp_getset = tensor_properties;
@@ -135,6 +139,14 @@ void bind_tensor(py::module_& module) {
   // NumPy's operators leave the work to ours.
   checked(PyDict_SetItemString(tensor_type.tp_dict, "__array_priority__", py::int_(1000).ptr()));
   module.add_object("Tensor", reinterpret_cast<PyObject*>(&tensor_type));
+  module.def(
+      "_add_tensor_methods",
+      [](const py::dict& methods) {
+        for (const auto& [name, method] : methods)
+          checked(PyDict_SetItem(tensor_type.tp_dict, name.ptr(), method.ptr()));
+        PyType_Modified(&tensor_type);
+      },
+      py::arg("methods"), "Methods and properties that are written in Python.");
   bind_python_types(module);
 }
 

@@ -9,7 +9,8 @@ import importlib.machinery
 import sys
 import types
 
-from tapedeck._session import program
+from tapedeck._client.modes import disable_eager_execution
+from tapedeck._session import graph_programs, program
 from tapedeck.compat import v1_behavior
 
 # Modules of TensorFlow that programs import by name, where Tapedeck keeps their contents elsewhere.
@@ -24,9 +25,11 @@ _ELSEWHERE = {
 }
 # Files of TensorFlow itself from which programs take public functions, by the namespace in which these are.
 for _own, _theirs in {
-    "": "framework.constant_op framework.ops framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops "
+    "": "framework.constant_op framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops "
         "ops.clip_ops ops.control_flow_ops ops.functional_ops ops.gradients ops.init_ops ops.linalg_ops ops.math_ops "
         "ops.random_ops ops.script_ops ops.state_ops ops.template ops.tensor_array_ops ops.variable_scope ops.variables",
+    "_client.defun": "framework.function", "_client.device_lib": "client.device_lib", "_client.framework_ops": "framework.ops",
+    "_client.gen_nn_ops": "ops.gen_nn_ops", "_client.session": "client.session", "_client.timeline": "client.timeline",
     "tfe": "eager.backprop eager.function eager.def_function", "_core.context": "eager.context", "dtypes": "framework.dtypes",
     "errors": "framework.errors framework.errors_impl", "data": "data.ops.dataset_ops", "image": "ops.image_ops",
     "losses": "ops.losses.losses", "nn": "ops.nn ops.nn_impl ops.nn_ops ops.embedding_ops ops.rnn",
@@ -38,10 +41,11 @@ for _own, _theirs in {
              "training.training training.training_util",
 }.items():
     _ELSEWHERE.update((f"python.{_each}", _own) for _each in _theirs.split())
+_ELSEWHERE.update((f"core.protobuf.{_each}", "_client.options") for _each in ("config_pb2", "rewriter_config_pb2"))
 # Packages that only hold others.
 _EMPTY = {"_api", "contrib.eager.python", "python"} | {
     ".".join(parts[:count]) for parts in (name.split(".") for name in _ELSEWHERE
-                                          if name.startswith(("contrib.cudnn_rnn.", "contrib.learn.", "examples.", "python.")))
+                                          if name.startswith(("contrib.cudnn_rnn.", "core.", "contrib.learn.", "examples.", "python.")))
     for count in range(1, len(parts))} - {"contrib", "contrib.cudnn_rnn", "contrib.learn", *_ELSEWHERE}
 
 
@@ -172,4 +176,7 @@ def uninstall():
 def run(path, arguments):
     """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
     install()
+    if graph_programs.builds_graph(path):
+        v1_behavior()
+        disable_eager_execution()
     program.run(path, arguments)

@@ -4,7 +4,7 @@ import inspect
 import threading
 
 from tapedeck import _engine, _initializers as initializers
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, program_graph
 from tapedeck._core.context import init_scope
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
@@ -35,6 +35,15 @@ class ScopeCounts:
         return unique
 
 
+def _require_reuse(name, reuse, exists):
+    """As TensorFlow's graphs: ValueError for a variable that may not be shared, and for one that must be and is not there."""
+    if exists and reuse is False:
+        raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?")
+    if not exists and reuse is True:
+        raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+                         "reuse=tf.AUTO_REUSE in VarScope?")
+
+
 class Store:
     """Makes variables by name, and keeps them where it shares them."""
 
@@ -51,15 +60,19 @@ class Store:
         if caching_device is not None:
             raise NotImplementedError("get_variable: caching_device is given; variables are not cached where execution is eager")
         constant = initializer is not None and not callable(initializer)
+        if program_graph.current() is not None:
+            _require_reuse(name, reuse, name in self.variables)
         if name in self.variables:
             return self._shared(name, shape, dtype, initializer if constant else None)
         value, dtype = _first_value(name, shape, dtype, initializer)
         arguments = {} if constraint is None else {"constraint": constraint}
+        if program_graph.current() is not None:
+            arguments.update(collections=collections, validate_shape=validate_shape)
         variable = _engine.Variable(value, trainable=trainable, name=name, dtype=dtype, import_scope="", **arguments)
         if self.shares:
             self.variables[name] = variable
         if regularizer is not None:
-            with init_scope():  # a trace would end with it
+            with contextlib.nullcontext() if program_graph.current() is not None else init_scope():  # a trace would end with it
                 loss = regularizer(variable)
             if loss is not None:
                 add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
@@ -149,6 +162,13 @@ def set_current_scope(scope):
 
 def scope_counts():
     return _open.counts
+
+
+def swap_graph(graph):
+    """Another graph is the default one: its scope, store and counts take the place of the thread's, which it keeps meanwhile."""
+    graph._scope, _open.scope = _open.scope, graph._scope
+    graph._store, _open.store = _open.store, graph._store
+    graph._counts, _open.counts = _open.counts, graph._counts
 
 
 def forget_scopes():

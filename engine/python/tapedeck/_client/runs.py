@@ -1,0 +1,61 @@
+"""What a session runs for some fetches and feeds: made once, and kept by the graph."""
+from tapedeck import _engine
+
+_MOST_SHAPES = 16  # for which a part is traced anew; others run with unknown extents
+
+
+class Part:
+    """A part of the graph, as functions of the feeds."""
+
+    def __init__(self, graph, fetches, feeds):
+        self._graph = graph
+        feeds_of_engine = [(graph_name(graph, tensor), tensor) for tensor in feeds.tensors]
+        part = graph._engine.part(feeds_of_engine, fetches.tensors, fetches.nodes)
+        self._function, self._unfed = part.function, part.unfed
+        host = [variable for node in part.nodes for variable in graph._host_variables.get(node, ())]
+        self.needed, self.assigned = [*part.needed, *host], [*part.assigned, *host]
+        self._by_shapes = {}
+        self._is_open = any(not tensor.shape.is_fully_defined() for tensor in feeds.tensors)
+
+    def require_possible(self, session):
+        """InvalidArgumentError for a placeholder that is not fed; FailedPreconditionError for a variable without a value."""
+        for node in self._unfed:
+            tensor = self._graph._engine.tensor(node, 0)
+            name, shape = self._graph._operation_of(node).name, tensor.shape
+            shown = "<unknown>" if shape.rank is None else "[" + ",".join("?" if each is None else str(each) for each in shape) + "]"
+            dtype = {"float32": "float", "float64": "double"}.get(tensor.dtype.name, tensor.dtype.name)
+            raise _engine.InvalidArgumentError(f"You must feed a value for placeholder tensor '{name}' with dtype {dtype} and shape {shown}"
+                                               f"\n\t [[{{{{node {name}}}}}]]")
+        for variable in self.needed:
+            session._require(variable)
+
+    def run(self, values):
+        """The values of the fetches."""
+        try:
+            return self._function_for(values)(values)
+        except Exception as error:
+            file, line = _engine.graph_failure()
+            if line and hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(f"The op was built at {file}, line {line}")
+            raise
+
+    def _function_for(self, values):
+        if not self._is_open:
+            return self._function
+        key = tuple(tuple(value.shape) for value in values)
+        found = self._by_shapes.get(key)
+        if found is None:
+            if len(self._by_shapes) >= _MOST_SHAPES:
+                return self._function
+            specs = [(f"x{number}" if not name else name, value.dtype, value.shape)
+                     for number, (name, value) in enumerate(zip(self._names(), values))]
+            found = self._by_shapes[key] = _engine.trace_graph("session", specs, self._function)
+        return found
+
+    def _names(self):
+        return [node["name"] for node in self._function.nodes if node["kind"] == "parameter"]
+
+
+def graph_name(graph, tensor):
+    """What the operation of the tensor is called."""
+    return graph._operation_of(graph._place_of(tensor)[0]).name
