@@ -127,6 +127,10 @@ Value GraphTracer::constant_of(const Tensor& tensor) {
 
 Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   if (guessing_ && !(around_ && around_->knows(tensor))) return {};
+  if ((!around_ || !around_->knows(tensor)) && is_in_program_graph())
+    fail<InvalidArgumentError>(
+        what, ": a ", described(tensor),
+        " must be from the same graph as what is built here; it belongs to another one");
   if (!around_ || !around_->knows(tensor))
     fail<InvalidArgumentError>(
         what, ": a ", described(tensor),

@@ -8,7 +8,7 @@ from tapedeck import (
 from tapedeck._autograph import api
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
-from tapedeck._client import modes, options, placeholders, session, tensors as graph_tensors, variables as graph_variables
+from tapedeck._client import iterators as graph_iterators, modes, options, placeholders, session, tensors as graph_tensors, variables as graph_variables
 from tapedeck._core.public import later, same
 from tapedeck._debugging import assertions, plots
 from tapedeck._gradients import autodiff, custom, functional, symbolic, tape

@@ -7,6 +7,7 @@ import functools
 import types
 
 from tapedeck import _engine
+from tapedeck._client.graph import value_behind
 from tapedeck._core import program_graph, public
 from tapedeck._core.composites import op
 
@@ -65,9 +66,8 @@ def _seen(graph, first, result, name, args):
     if result is None and effects:
         return graph._new_operation("NoOp", effects, name or "group_deps")
     if isinstance(result, _engine.Variable) and args and result is args[0] and effects:  # it assigned to the variable
-        with graph._controls.entered(effects):
-            return op("identity")(result.read_value())
-    if effects and isinstance(result, _engine.Tensor):
+        result = value_behind(result, effects)
+    elif effects and isinstance(result, _engine.Tensor):
         place = graph._place_of(result)
         if place and place[0] >= first:
             graph._controls.depend(place[0], [node for node in effects if node < place[0]])

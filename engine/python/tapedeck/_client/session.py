@@ -51,6 +51,7 @@ class Session:
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         self._graph = graph or program_graph.innermost() or default_of_process()
         self._closed, self._values, self._initialized = False, {}, set()
+        self.resources = {}  # what its runs keep: iterators
         self._entered = []
 
     graph = property(lambda self: self._graph, doc="The tf.Graph that it runs.")
@@ -85,6 +86,7 @@ class Session:
         with self._graph._lock:
             self._values.clear()
             self._initialized.clear()
+            self.resources.clear()
 
     @staticmethod
     def reset(target, containers=None, config=None):

@@ -1,4 +1,5 @@
 """TensorFlow 1's collections: lists under names, which programs put things into; and what initializes variables in its sessions."""
+import contextlib
 import re
 
 from tapedeck import _engine
@@ -79,6 +80,17 @@ def get_collection(key, scope=None):
 def get_collection_ref(key):
     """The collection itself: what is done to the list is done to it."""
     return _here().setdefault(key, [])
+
+
+@contextlib.contextmanager
+def collected_updates(name):
+    """In a tf.Graph, assignments that are made inside run with the collection 'update_ops'; elsewhere they have run."""
+    graph = program_graph.current()
+    first = graph and graph._engine.size
+    yield
+    nodes = graph._engine.effects(first, graph._engine.size) if graph is not None else []
+    if nodes:
+        graph.add_to_collection(GraphKeys.UPDATE_OPS, graph._new_operation("AssignSub", nodes, name))
 
 
 def _variables_of(key, what):

@@ -6,6 +6,7 @@ objects, imported once. So do `keras` and `keras.layers`, which programs import 
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
 
@@ -53,12 +54,17 @@ _EMPTY = {"_api", "contrib.eager.python", "python"} | {
 _PACKAGES = {"tensorflow": "", "keras": "keras", "tf_keras": "keras"}
 
 
+# TensorFlow's examples import one another by this name; they are looked for in the folder around the program's.
+_EXAMPLES = "contrib.eager.python.examples"
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds `tensorflow`, `keras` and what is below them. stands_in: for TensorFlow itself, whose version programs ask for."""
 
     def __init__(self, stands_in):
         self._stands_in = stands_in
         self._own = None
+        self.examples = None  # the folder that has TensorFlow's examples
 
     def _tell_version(self, text):
         if self._stands_in:
@@ -71,6 +77,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if top not in _PACKAGES or not (self._stands_in or self._lends(top, below)):
             return None
         below = ".".join(filter(None, [_PACKAGES[top], below]))
+        if below == _EXAMPLES and self.examples is not None:
+            spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations.append(self.examples)
+            return spec
         if below in _EMPTY:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         module = _module(below)
@@ -162,10 +172,12 @@ def _watch_attribute():
 
 def install(first=True):
     """Makes `import tensorflow` and `import keras` find Tapedeck. first: also where TensorFlow itself is installed, and
-    tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed."""
+    tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed. Returns: what finds them."""
     uninstall()
     _watch_attribute()
-    sys.meta_path.insert(0, Finder(first))
+    finder = Finder(first)
+    sys.meta_path.insert(0, finder)
+    return finder
 
 
 def uninstall():
@@ -175,7 +187,7 @@ def uninstall():
 
 def run(path, arguments):
     """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
-    install()
+    install().examples = os.path.dirname(os.path.dirname(os.path.abspath(path)))
     if graph_programs.builds_graph(path):
         v1_behavior()
         disable_eager_execution()

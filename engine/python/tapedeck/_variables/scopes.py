@@ -175,7 +175,9 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
 def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
                        caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
                        constraint=None, synchronization=None, aggregation=None):
-    """tf.get_variable of a variable that is not trainable."""
+    """tf.get_variable of a variable that is not trainable; in a tf.Graph one of its local variables."""
+    if collections is None:
+        collections = [graph_collections.GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, dtype, initializer, regularizer, False, collections, caching_device, partitioner,
                         validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation)
 

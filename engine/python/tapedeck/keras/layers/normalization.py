@@ -5,6 +5,7 @@ from tapedeck._core.public import public
 from tapedeck._core.extents import extents, product
 from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.shapes import TensorShape
+from tapedeck._graph.collections import collected_updates
 from tapedeck._nn import functions as nn
 from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
@@ -139,7 +140,8 @@ class BatchNormalization(_Scaled):
 
 def move_towards(moving, now, momentum):
     """moving·momentum + now·(1 − momentum); no tape sees it."""
-    moving.assign(_op("axpby")(momentum, moving, 1 - momentum, _op("stop_gradient")(now)))
+    with collected_updates("AssignMovingAvg"):
+        moving.assign(_op("axpby")(momentum, moving, 1 - momentum, _op("stop_gradient")(now)))
 
 
 @public("keras.layers.LayerNormalization")
