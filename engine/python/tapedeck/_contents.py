@@ -8,7 +8,9 @@ from tapedeck import (
 from tapedeck._autograph import api
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
-from tapedeck._client import iterators as graph_iterators, modes, options, placeholders, session, tensors as graph_tensors, variables as graph_variables
+from tapedeck._client import (
+    default_session, iterators as graph_iterators, modes, options, placeholders, session, tensors as graph_tensors,
+    training as graph_training, variables as graph_variables)
 from tapedeck._core.public import later, same
 from tapedeck._debugging import assertions, plots
 from tapedeck._gradients import autodiff, custom, functional, symbolic, tape
@@ -35,6 +37,7 @@ from tapedeck.keras.optimizers import base, kfac, layerwise, lookup, schedules, 
 from tapedeck.keras.preprocessing import pictures, words
 from tapedeck.keras.utils import arrays, objects
 from tapedeck.layers import base, core, normalization
+from tapedeck.summary import event_files, step_writer
 from tapedeck.train import contrib_optimizers, decays, kfac, lbfgs, optimizer, optimizers, steps
 
 same("", "compat.v1", "compat.v2")

@@ -5,11 +5,11 @@ import threading
 import weakref
 
 from tapedeck import _engine
-from tapedeck._client import names
+from tapedeck._client import names, naming
 from tapedeck._client.control import Controls
+from tapedeck._client.default_session import get_default_session
 from tapedeck._client.operation import Operation
-from tapedeck._core import program_graph
-from tapedeck._core.composites import op
+from tapedeck._core import context, program_graph
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
 from tapedeck._variables import stores
@@ -59,7 +59,6 @@ class Graph:
             self._leave()
 
     def _enter(self):
-        from tapedeck._client import naming  # it looks at all of the package
         naming.install()
         program_graph.push(self)
         self._engine.enter()
@@ -118,8 +117,7 @@ class Graph:
 
     def name_scope(self, name):
         """As tf.name_scope."""
-        from tapedeck._core.context import name_scope
-        return name_scope(name)
+        return context.name_scope(name)
 
     # ---- operations
 
@@ -148,6 +146,12 @@ class Graph:
         made = Operation(self, full, type, dict.fromkeys([*nodes, *self._controls.open_nodes()]), node)
         self._others[full] = made
         return made
+
+    def _effects_since(self, first):
+        """Numbers of the nodes that assign, print or call Python, from `first` on, without variables' initializers."""
+        found = self._engine.effects(first, self._engine.size)
+        initial = {node for state in self._variables.values() for node in state.initializer._nodes} if found else ()
+        return [node for node in found if node not in initial]
 
     def _place_of(self, tensor):
         """(node, result) of a tensor; None where it is no tensor of this graph."""
@@ -276,8 +280,7 @@ class Graph:
 
     def device(self, device_name_or_function):
         """As tf.device."""
-        from tapedeck._core.context import device
-        return device(device_name_or_function)
+        return context.device(device_name_or_function)
 
     def finalize(self):
         """Makes the graph read-only: as_default() may still be entered, and adding an op is a RuntimeError when it runs."""
@@ -298,7 +301,6 @@ class Graph:
 
     def _session_for(self, session, thing, verb, method):
         """The session given, or the default one."""
-        from tapedeck._client.session import get_default_session
         noun, does = ("tensor", "evaluate tensor") if method == "eval" else ("operation", verb)
         found = session
         if found is None:
@@ -320,23 +322,3 @@ def graph_of(tensor):
     if innermost is not None and innermost._place_of(tensor) is not None:
         return innermost
     return next((graph for graph in list(_graphs) if graph._place_of(tensor) is not None), None)
-
-
-def fresh_value(variable):
-    """What an assignment to a variable of the current graph returns: its value behind the assignment, whose op is that."""
-    graph = program_graph.current()
-    node = graph._engine.size - 1
-    assignment = graph._operation_of(node)
-    value = value_behind(variable, [node])
-    place = graph._place_of(value)[0]
-    graph._operations[place] = assignment
-    graph._by_name[assignment.name] = place
-    return value
-
-
-def value_behind(variable, nodes):
-    """The variable's value behind these nodes of the current graph."""
-    graph = program_graph.current()
-    value = op("identity")(variable.read_value())
-    graph._controls.depend(graph._place_of(value)[0], nodes)
-    return value

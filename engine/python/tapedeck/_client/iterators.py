@@ -1,13 +1,14 @@
 """Iterators of data sets in graphs: each session has its own."""
 from tapedeck import _engine
-from tapedeck._client.session import running
-from tapedeck._core import program_graph
+from tapedeck._client.default_session import running
+from tapedeck._core import dtypes, nest, program_graph
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
+from tapedeck.data.dataset import Dataset
 from tapedeck.data.graph_stages import GraphStage
 from tapedeck.data.iterators import _Graphs, Iterator
 from tapedeck.data.specs import TensorSpec
-from tapedeck._core import dtypes, nest
+from tapedeck.data.structure import is_dataset
 
 
 class SessionIterator:
@@ -76,6 +77,7 @@ class SessionIterator:
     output_shapes = property(lambda self: nest.map_structure(lambda spec: spec.shape, self._spec), doc="The same with TensorShapes.")
 
 
+@program_graph.provides("iterator_of")
 def of_dataset(dataset, begins_itself):
     """An iterator of the current graph. ValueError for one that begins by itself with what only a run knows."""
     if begins_itself and isinstance(dataset._stage, GraphStage):
@@ -88,7 +90,6 @@ def from_structure(output_types, output_shapes=None, shared_name=None, output_cl
 
     output_types, output_shapes: the structures of its elements. Errors: RuntimeError where ops run at once.
     """
-    from tapedeck.data.dataset import Dataset
     if program_graph.current() is None:
         raise RuntimeError("Iterator.from_structure is not supported when eager execution is enabled. Use `for element in dataset` instead.")
     kinds = nest.flatten(output_types)
@@ -106,16 +107,22 @@ def _flat_shapes(types, shapes):
     return [shape for key in keys for shape in _flat_shapes(types[key], shapes[key])]
 
 
+def _checked(dataset):
+    if not is_dataset(dataset):
+        raise TypeError(f"dataset is {dataset!r}; needs a tf.data.Dataset")
+    return dataset
+
+
 @public("data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset):
-    """TensorFlow 1's name of dataset.make_one_shot_iterator()."""
-    return dataset.make_one_shot_iterator()
+    """TensorFlow 1's name of dataset.make_one_shot_iterator(). TypeError for what is no data set."""
+    return _checked(dataset).make_one_shot_iterator()
 
 
 @public("data.make_initializable_iterator")
 def make_initializable_iterator(dataset, shared_name=None):
-    """TensorFlow 1's name of dataset.make_initializable_iterator()."""
-    return dataset.make_initializable_iterator(shared_name)
+    """TensorFlow 1's name of dataset.make_initializable_iterator(). TypeError for what is no data set."""
+    return _checked(dataset).make_initializable_iterator(shared_name)
 
 
 Iterator.from_structure = staticmethod(from_structure)

@@ -23,6 +23,7 @@ def _end():
         program_graph.innermost()._leave()
 
 
+@program_graph.provides("leave_graph")
 def leave_graph():
     """Ops of this thread run at once again. Errors: ValueError where the graph has been begun."""
     opened = program_graph.innermost()

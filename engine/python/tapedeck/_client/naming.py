@@ -7,7 +7,7 @@ import functools
 import types
 
 from tapedeck import _engine
-from tapedeck._client.graph import value_behind
+from tapedeck._client.values import value_behind
 from tapedeck._core import program_graph, public
 from tapedeck._core.composites import op
 
@@ -62,7 +62,7 @@ def _aware(function, position, is_constant):
 
 
 def _seen(graph, first, result, name, args):
-    effects = graph._engine.effects(first, graph._engine.size)
+    effects = graph._effects_since(first)
     if result is None and effects:
         return graph._new_operation("NoOp", effects, name or "group_deps")
     if isinstance(result, _engine.Variable) and args and result is args[0] and effects:  # it assigned to the variable

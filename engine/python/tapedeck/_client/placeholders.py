@@ -6,6 +6,7 @@ from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._sparse.tensors import SparseTensor
+from tapedeck.train.steps import reset_global_step
 
 
 def _graph_for(function):
@@ -94,7 +95,6 @@ def reset_default_graph():
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting "
                              "and create a new graph.")
     _of_process.clear()
-    from tapedeck.train.steps import reset_global_step
     reset_global_step()
     if opened is not None:
         opened._leave()

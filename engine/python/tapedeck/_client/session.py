@@ -1,36 +1,15 @@
 """tf.Session: runs a graph's operations, and holds the values of its variables."""
 import contextlib
-import threading
 
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._client.default_session import here
 from tapedeck._client.fetches import Feeds, Fetches
 from tapedeck._client.placeholders import default_of_process
 from tapedeck._client.runs import Part
 from tapedeck._core import program_graph
-from tapedeck._core.public import public
-
-
-class _Here(threading.local):
-    """Of a thread: the default sessions, the innermost last, and those that run."""
-
-    def __init__(self):
-        self.sessions, self.running = [], []
-
-
-_here = _Here()
-
-
-def running():
-    """The session whose run calls a host function."""
-    return _here.running[-1]
-
-
-@public("get_default_session")
-def get_default_session():
-    """The innermost session of this thread whose `with` block, or as_default(), is open; None where there is none."""
-    return _here.sessions[-1] if _here.sessions else None
+from tapedeck._core.public import NAMES, public
 
 
 @public("Session")
@@ -63,11 +42,11 @@ class Session:
     @contextlib.contextmanager
     def as_default(self):
         """A context in which it is the default session, of Tensor.eval() and Operation.run()."""
-        _here.sessions.append(self)
+        here.sessions.append(self)
         try:
             yield self
         finally:
-            _here.sessions.remove(self)
+            here.sessions.remove(self)
 
     def __enter__(self):
         contexts = contextlib.ExitStack()
@@ -94,8 +73,7 @@ class Session:
 
     def list_devices(self):
         """The names of the devices that ops can run on."""
-        from tapedeck import tfe
-        return tfe.list_devices()
+        return NAMES["tfe.list_devices"]()
 
     # ---- runs
 
@@ -163,11 +141,11 @@ class Session:
                 for key, value in self._values.items():
                     _engine._put_back(graph._variables[key].variable, value)
                 self._values, graph._loaded = {}, self
-            _here.running.append(self)
+            here.running.append(self)
             try:
                 yield
             finally:
-                _here.running.pop()
+                here.running.pop()
 
     def _value_of(self, variable):
         self._require(variable)
@@ -193,13 +171,13 @@ class InteractiveSession(Session):
         self._opens_graph = graph is not None
         if self._opens_graph:
             graph._enter()
-        _here.sessions.append(self)
+        here.sessions.append(self)
 
     def close(self):
         """Ends the session, which is the default one no longer."""
         if not self._closed:
-            if self in _here.sessions:
-                _here.sessions.remove(self)
+            if self in here.sessions:
+                here.sessions.remove(self)
             if self._opens_graph:
                 self._graph._leave()
         super().close()

@@ -10,6 +10,7 @@ from tapedeck._graph.collections import get_collection, GraphKeys
 from tapedeck.train import updates
 
 
+@program_graph.provides("compute_gradients")
 def compute_gradients(loss, var_list, grad_loss):
     """(gradient, variable) pairs of a loss of the current graph."""
     if callable(loss) and not isinstance(loss, (_engine.Tensor, _engine.Variable)):
@@ -46,6 +47,7 @@ def _make_slots(optimizer, pairs, numbers):
     return [slot for variable, _, slot in optimizer._slots() if any(variable is each for each in variables)]
 
 
+@program_graph.provides("apply_gradients")
 def apply_gradients(optimizer, pairs, global_step, name):
     """The Operation of the current graph that updates the variables."""
     graph, first = program_graph.current(), program_graph.current()._engine.size
@@ -57,7 +59,7 @@ def apply_gradients(optimizer, pairs, global_step, name):
         optimizer._finish(optimizer._apply_all(pairs), name)
         for step in steps:
             step.assign_add(1)
-        return graph._new_operation("NoOp", graph._engine.effects(first, graph._engine.size), name)
+        return graph._new_operation("NoOp", graph._effects_since(first), name)
     numbers = _symbolic_numbers(optimizer)
     slots = _make_slots(optimizer, pairs, numbers)
     variables = [variable for _, variable in pairs]
@@ -74,6 +76,7 @@ def apply_gradients(optimizer, pairs, global_step, name):
     return graph._new_operation("NoOp", [node], name)
 
 
+@program_graph.provides("averaged")
 def averaged(average, variables):
     """The Operation of the current graph that moves averages of variables (tf.train.ExponentialMovingAverage)."""
     graph = program_graph.current()

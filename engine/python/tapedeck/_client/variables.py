@@ -3,8 +3,9 @@ import inspect
 import weakref
 
 from tapedeck import _engine
-from tapedeck._client.graph import fresh_value
+from tapedeck._client.default_session import running
 from tapedeck._client.operation import Operation
+from tapedeck._client.values import fresh_value
 from tapedeck._core import program_graph
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
@@ -86,6 +87,7 @@ _engine._set_graph_hooks(make, fresh_value)
 
 # ---- initializers
 
+@program_graph.provides("initializers")
 def initializers(variables, name):
     """The Operation that gives these variables of the current graph their first values; None where ops run at once."""
     graph = program_graph.current()
@@ -99,9 +101,9 @@ def initializers(variables, name):
     return graph._new_operation("NoOp", nodes, name)
 
 
+@program_graph.provides("is_initialized")
 def is_initialized(variable):
     """Whether each run's session has given the variable a value: a scalar bool tensor of the current graph."""
-    from tapedeck._client.session import running
 
     def called(_):
         return [tensor(running().is_initialized(variable))]
@@ -111,7 +113,6 @@ def is_initialized(variable):
 
 def initialized_value(variable):
     """The variable's value where its session has one, else its initial value: a tensor of the current graph."""
-    from tapedeck._client.session import running
     state = state_of(variable)
 
     def called(tensors):
@@ -129,7 +130,6 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
     graph = program_graph.current()
     if graph is None:
         return _engine.constant([], "string", None)
-    from tapedeck._client.session import running
     if var_list is None:
         var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(GraphKeys.LOCAL_VARIABLES)
     wanted = list(var_list)

@@ -26,8 +26,7 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
     if device_policy is not None:
         _engine.set_process_device_policy(device_policy)
     if program_graph.depth():
-        from tapedeck._client.modes import leave_graph  # it needs this file
-        leave_graph()
+        program_graph.service("leave_graph")()
 
 
 @public("add_check_numerics_ops")

@@ -35,3 +35,20 @@ def pop():
 def depth():
     """How many graphs are open in this thread."""
     return len(_open.graphs)
+
+
+_services = {}
+
+
+def provides(name):
+    """Decorates a function of tapedeck/_client that what is imported before it calls by this name."""
+    def named(function):
+        _services[name] = function
+        return function
+
+    return named
+
+
+def service(name):
+    """The function of that name."""
+    return _services[name]

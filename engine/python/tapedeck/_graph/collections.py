@@ -88,7 +88,7 @@ def collected_updates(name):
     graph = program_graph.current()
     first = graph and graph._engine.size
     yield
-    nodes = graph._engine.effects(first, graph._engine.size) if graph is not None else []
+    nodes = graph._effects_since(first) if graph is not None else []
     if nodes:
         graph.add_to_collection(GraphKeys.UPDATE_OPS, graph._new_operation("AssignSub", nodes, name))
 
@@ -111,8 +111,7 @@ for _what, _key in {"global": GraphKeys.GLOBAL_VARIABLES, "trainable": GraphKeys
 
 
 def _initializers(variables, name):
-    from tapedeck._client.variables import initializers  # it needs this file
-    return initializers(variables, name)
+    return program_graph.service("initializers")(variables, name)
 
 
 _RETURNS = """In a tf.Graph the operation that does it; None where ops run at once: there variables have their first value when they are
@@ -154,6 +153,5 @@ def is_variable_initialized(variable):
     if not isinstance(variable, _engine.Variable):
         raise TypeError(f"is_variable_initialized: variable is {variable!r}; needs a tf.Variable")
     if program_graph.current() is not None:
-        from tapedeck._client.variables import is_initialized  # likewise
-        return is_initialized(variable)
+        return program_graph.service("is_initialized")(variable)
     return tensor(True)

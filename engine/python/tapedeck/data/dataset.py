@@ -142,16 +142,14 @@ class DatasetV2:
         """An iterator (TensorFlow 1), whose get_next() raises tf.errors.OutOfRangeError at the end. In a tf.Graph get_next() is called
         once; it is the next element of each run."""
         if program_graph.current() is not None:
-            from tapedeck._client import iterators  # it needs this file
-            return iterators.of_dataset(self, True)
+            return program_graph.service("iterator_of")(self, True)
         return Iterator(self)
 
     def make_initializable_iterator(self, shared_name=None):
         """In a tf.Graph an iterator, which begins when a session runs its `initializer`. Where ops run at once, RuntimeError: an
         iterator begins there when it is made."""
         if program_graph.current() is not None:
-            from tapedeck._client import iterators  # likewise
-            return iterators.of_dataset(self, False)
+            return program_graph.service("iterator_of")(self, False)
         raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled. "
                            "Use `for element in dataset` instead.")
 

@@ -1,5 +1,5 @@
 """tf.layers.BatchNormalization, with TensorFlow 1's renormalization."""
-from tapedeck._core.composites import op as _op
+from tapedeck._core.composites import op as _op, tensor
 from tapedeck._core.public import public
 from tapedeck.keras.layers.normalization import BatchNormalization as KerasBatchNormalization
 from tapedeck.keras.layers.normalization import move_towards
@@ -67,8 +67,7 @@ class BatchNormalization(KerasBatchNormalization, Layer):
                 outputs, mean, variance = self._corrected(inputs, mean, variance)
         if self._trainable:
             if self.fused:
-                count = inputs.shape.num_elements() // max(mean.shape.num_elements(), 1)
-                variance = variance * (count / max(count - 1, 1))
+                variance = variance * _unbiased(inputs, mean)
             self._follow(inputs, mean, variance)
         return outputs
 
@@ -106,6 +105,15 @@ class BatchNormalization(KerasBatchNormalization, Layer):
             move_towards(weight, _op("ones_like")(weight), self.renorm_momentum)
             found.append(moving / weight)
         return correction, distance, *found
+
+
+def _unbiased(inputs, mean):
+    """By what the variance of so many elements is multiplied: count / (count - 1)."""
+    if inputs.shape.is_fully_defined():
+        count = inputs.shape.num_elements() // max(mean.shape.num_elements(), 1)
+        return count / max(count - 1, 1)
+    count = _op("cast")(_op("size")(inputs), mean.dtype) / max(mean.shape.num_elements(), 1)
+    return count / _op("maximum")(count - 1, tensor(1, mean.dtype))
 
 
 functional(

@@ -77,8 +77,7 @@ class Optimizer(SlotUpdater):
             raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. "
                              f"Not {gate_gradients}")
         if program_graph.current() is not None:
-            from tapedeck._client import training  # it needs this package
-            return training.compute_gradients(loss, var_list, grad_loss)
+            return program_graph.service("compute_gradients")(loss, var_list, grad_loss)
         if not callable(loss) or isinstance(loss, (_engine.Tensor, _engine.Variable)):
             raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
         with GradientTape() as tape:
@@ -108,8 +107,7 @@ class Optimizer(SlotUpdater):
         if not wanted:
             raise ValueError(f"No gradients provided for any variable: {_names(variable for _, variable in pairs)}.")
         if program_graph.current() is not None:
-            from tapedeck._client import training  # likewise
-            return training.apply_gradients(self, wanted, global_step, name)
+            return program_graph.service("apply_gradients")(self, wanted, global_step, name)
         if called_by_graph("apply_gradients", lambda values: self.apply_gradients(
                 list(zip(values, [variable for _, variable in wanted])), global_step), [gradient for gradient, _ in wanted]):
             return None

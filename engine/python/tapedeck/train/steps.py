@@ -9,10 +9,16 @@ from tapedeck.train.updates import as_float, number_variable, SlotUpdater
 _of_process = None
 
 
+def _graph(given):
+    if given is not None and not hasattr(given, "_global_step"):
+        raise TypeError(f"graph is {given!r}; needs a tf.Graph or None")
+    return program_graph.current() if given is None else given
+
+
 @public("train.get_global_step", "contrib.framework.get_global_step")
 def get_global_step(graph=None):
     """The global step, an int64 variable; None where none was made. Each tf.Graph has its own, the current one where graph is None."""
-    graph = graph or program_graph.current()
+    graph = _graph(graph)
     return _of_process if graph is None else graph._global_step
 
 
@@ -22,7 +28,7 @@ def create_global_step(graph=None):
     global _of_process
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
-    graph = graph or program_graph.current()
+    graph = _graph(graph)
     if graph is None:
         _of_process = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
         return _of_process
@@ -110,8 +116,7 @@ class ExponentialMovingAverage(SlotUpdater):
             if not variable.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {variable.name}")
         if graph is not None:
-            from tapedeck._client import training  # it needs this package
-            return training.averaged(self, variables)
+            return program_graph.service("averaged")(self, variables)
         decay = self._decay_now()
         for variable in variables:
             value = variable.read_value()
