@@ -155,6 +155,16 @@ class Variables(InGraph):
         self.assertEqual([each.name for each in tf.trainable_variables()], ["layer/w:0"])
         self.assertEqual(tf.trainable_variables("other"), [])
 
+    def test_a_graph_that_is_entered_again_is_as_it_was(self):
+        with tf.variable_scope("a"):
+            w = tf.get_variable("w", [2])
+            with tf.Graph().as_default():
+                self.assertEqual(tf.get_variable_scope().name, "")
+                tf.get_variable("w", [3])
+                with self.graph.as_default(), tf.variable_scope(tf.get_variable_scope(), reuse=True):
+                    self.assertIs(tf.get_variable("w", [2]), w)
+            self.assertEqual(tf.get_variable_scope().name, "a")
+
     def test_moving_averages_are_updates_of_the_graph(self):
         x = tf.placeholder(tf.float32, [None, 2])
         out = tf.layers.batch_normalization(x, training=True, momentum=0.5)

@@ -43,7 +43,7 @@ class Graph:
         self._variables = {}  # id(variable) → VariableState, in the order of their construction
         self._host_variables = {}  # node of a host call → variables that it changes
         self._parts, self._loaded, self._lock = {}, None, threading.RLock()
-        self._scope, self._store, self._counts = None, stores.Store(shares=True), stores.ScopeCounts()
+        self._variable_scopes = stores.scopes_of_graph()
         self._seed, self._finalized, self._global_step = None, False, None
         _graphs.add(self)
 
@@ -60,14 +60,14 @@ class Graph:
 
     def _enter(self):
         naming.install()
+        stores.change_graph(program_graph.innermost(), self)
         program_graph.push(self)
         self._engine.enter()
-        stores.swap_graph(self)
 
     def _leave(self):
-        stores.swap_graph(self)
         self._engine.leave()
         program_graph.pop()
+        stores.change_graph(self, program_graph.innermost())
 
     @contextlib.contextmanager
     def _outermost(self):

@@ -134,6 +134,7 @@ class _Open(threading.local):
         self.scope = None
         self.store = _outermost
         self.counts = ScopeCounts()
+        self.without_graph = None  # the three, while a graph is the default one
 
 
 _outermost = Store(shares=False)
@@ -164,11 +165,19 @@ def scope_counts():
     return _open.counts
 
 
-def swap_graph(graph):
-    """Another graph is the default one: its scope, store and counts take the place of the thread's, which it keeps meanwhile."""
-    graph._scope, _open.scope = _open.scope, graph._scope
-    graph._store, _open.store = _open.store, graph._store
-    graph._counts, _open.counts = _open.counts, graph._counts
+def change_graph(before, after):
+    """Another graph is the default one; None: of this thread none is. Each has its own scope, store and counts."""
+    state = _open.scope, _open.store, _open.counts
+    if before is None:
+        _open.without_graph = state
+    else:
+        before._variable_scopes = state
+    _open.scope, _open.store, _open.counts = _open.without_graph if after is None else after._variable_scopes
+
+
+def scopes_of_graph():
+    """What a new graph begins with."""
+    return None, Store(shares=True), ScopeCounts()
 
 
 def forget_scopes():

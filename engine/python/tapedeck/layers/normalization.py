@@ -1,5 +1,7 @@
 """tf.layers.BatchNormalization, with TensorFlow 1's renormalization."""
+from tapedeck import _engine
 from tapedeck._core.composites import op as _op, tensor
+from tapedeck._core.extents import is_late
 from tapedeck._core.public import public
 from tapedeck.keras.layers.normalization import BatchNormalization as KerasBatchNormalization
 from tapedeck.keras.layers.normalization import move_towards
@@ -54,6 +56,11 @@ class BatchNormalization(KerasBatchNormalization, Layer):
             and self._channel_axis in (1, 3)
 
     def call(self, inputs, training=False):
+        if is_late(training):
+            if self.renorm or self.adjustment is not None:
+                raise _engine.UnimplementedError("batch_normalization: training is a tensor of a graph, with renorm or adjustment; give "
+                                                 "True or False")
+            return self._called_by(training, inputs)
         if not training:
             return self._with(inputs, self.moving_mean, self.moving_variance)
         plain = not self.renorm and self.adjustment is None
@@ -70,6 +77,9 @@ class BatchNormalization(KerasBatchNormalization, Layer):
                 variance = variance * _unbiased(inputs, mean)
             self._follow(inputs, mean, variance)
         return outputs
+
+    def _followed(self, inputs, mean, variance):
+        return mean, variance * _unbiased(inputs, mean) if self.fused else variance
 
     def _corrected(self, inputs, mean, variance):
         """(outputs, the mean and the variance that the moving ones follow)."""

@@ -1,6 +1,7 @@
 """The global step, which counts the updates of a program, and averages over them."""
 from tapedeck import _engine
 from tapedeck._core import dtypes, program_graph
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck._graph.collections import get_collection, GraphKeys
@@ -58,7 +59,7 @@ def assert_global_step(global_step_tensor):
 @public("train.global_step")
 def global_step(sess, global_step_tensor):
     """The number in it: in the session where it is of a tf.Graph."""
-    return int(global_step_tensor) if sess is None else int(sess.run(global_step_tensor))
+    return int(global_step_tensor if sess is None else having(sess, "global_step: sess", "run", "session").run(global_step_tensor))
 
 
 def reset_global_step():
