@@ -9,8 +9,8 @@ from tapedeck._autograph import api
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
 from tapedeck._client import (
-    default_session, iterators as graph_iterators, modes, options, placeholders, session, tensors as graph_tensors,
-    training as graph_training, variables as graph_variables)
+    default_session, iterators as graph_iterators, modes, options, placeholders, session, summaries as graph_summaries,
+    tensors as graph_tensors, training as graph_training, variables as graph_variables)
 from tapedeck._core.public import later, same
 from tapedeck._debugging import assertions, plots
 from tapedeck._gradients import autodiff, custom, functional, symbolic, tape

@@ -24,7 +24,7 @@ class Summary(Message):
 
 
 class Value(Message):
-    """A value of a summary: its tag and simple_value."""
+    """A value of a summary: its tag, and simple_value where it is a number."""
 
 
 def _number(data, at):
@@ -55,13 +55,18 @@ def _fields(data):
 
 
 def _value(data):
-    found = Value(tag="", simple_value=0.0)
+    found = Value(tag="", simple_value=None)
     for number, value in _fields(data):
         if number == 1:
             found.tag = value.decode()
         elif number == 2:
             found.simple_value = struct.unpack("<f", value)[0]
     return found
+
+
+def values_in(summary):
+    """The values of the bytes of a summary; simple_value is None of one that is no number."""
+    return [_value(part) for field, part in _fields(summary) if field == 1]
 
 
 def _event(data):
@@ -74,7 +79,7 @@ def _event(data):
         elif number == 3:
             found.file_version = value.decode()
         elif number == 5:
-            found.summary = Summary(value=[_value(part) for field, part in _fields(value) if field == 1])
+            found.summary = Summary(value=values_in(value))
     return found
 
 
