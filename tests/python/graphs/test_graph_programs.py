@@ -62,7 +62,8 @@ class Programs(unittest.TestCase):
             import tensorflow.compat.v1 as tf
             assert tf.executing_eagerly()
             tf.disable_v2_behavior()
-            x = tf.placeholder(tf.float32)
+            x = tf.placeholder(tf.float32, [])
+            assert tf.constant([1.0]).shape[0].value == 1
             with tf.Session() as session:
                 assert session.run(x + 1, {x: 2}) == 3
             try:

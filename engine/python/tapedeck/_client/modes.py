@@ -4,9 +4,17 @@ import atexit
 from tapedeck._client.placeholders import default_of_process
 from tapedeck._core import program_graph
 from tapedeck._core.public import public
+from tapedeck.compat import v1_behavior
 
 
-@public("disable_eager_execution", "disable_v2_behavior")
+@public("disable_v2_behavior")
+def disable_v2_behavior():
+    """tf.disable_eager_execution(), and what tf.compat.v1_behavior() says."""
+    v1_behavior()
+    disable_eager_execution()
+
+
+@public("disable_eager_execution")
 def disable_eager_execution():
     """From now on what this thread calls becomes part of the default graph, for a tf.Session to run: for programs of TensorFlow 1.
 

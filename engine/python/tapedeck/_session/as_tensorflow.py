@@ -185,10 +185,15 @@ def uninstall():
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
 
 
-def run(path, arguments):
-    """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
-    install().examples = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+def begin_as_program(path):
+    """A program of TensorFlow 1 that does not enable eager execution builds a graph from its first line on."""
     if graph_programs.builds_graph(path):
         v1_behavior()
         disable_eager_execution()
+
+
+def run(path, arguments):
+    """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
+    install().examples = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+    begin_as_program(path)
     program.run(path, arguments)
