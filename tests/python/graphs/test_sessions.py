@@ -191,7 +191,7 @@ class Names(InGraph):
         self.assertIs(y.graph, self.graph)
         np.testing.assert_array_equal(self.run_("part/y:0", {"x:0": [1, 2]}), [2, 3])
         self.assertIn(y.op, self.graph.get_operations())
-        self.assertIn(y.op.inputs[0].op, [each for each in x.consumers()])
+        self.assertIn(y.op.inputs[0].op, x.consumers())
         with self.assertRaisesRegex(KeyError, "'nothing', does not exist in the graph"):
             self.graph.get_tensor_by_name("nothing:0")
         with self.assertRaisesRegex(KeyError, "refers to an Operation not in the graph"):
@@ -224,7 +224,7 @@ class Errors(InGraph):
         self.raises(tf.errors.InvalidArgumentError, r"must feed a value for placeholder tensor 'x' with dtype float and shape \[2\]", y)
         self.raises(ValueError, r"Cannot feed value of shape \(3,\) for Tensor 'x:0', which has shape '\(2,\)'", y, {x: [1, 2, 3]})
         self.raises(TypeError, "Cannot interpret feed_dict key as Tensor: Tensor .* is not an element of this graph", y, {other: 1})
-        self.raises(TypeError, "Cannot interpret feed_dict key as Tensor: The name 'no:0' refers to a Tensor which does not", y, {"no:0": 1})
+        self.raises(TypeError, "Cannot interpret feed_dict key as Tensor: The name 'no:0' refers to a Tensor which does", y, {"no:0": 1})
         self.raises(TypeError, "The value of a feed cannot be a tf.Tensor object", y, {x: y})
 
     def test_fetches_that_do_not_fit(self):
@@ -255,6 +255,16 @@ class Errors(InGraph):
             tf.Session().run([])
         self.session.close()
         self.raises(RuntimeError, "Attempted to use a closed Session", x)
+
+    def test_a_finalized_graph_grows_no_more(self):
+        x = tf.placeholder(tf.float32, [])
+        y = x + 1
+        self.graph.finalize()
+        self.assertEqual(self.run_(y, {x: 1}), 2)
+        with self.assertRaisesRegex(RuntimeError, "Graph is finalized and cannot be modified"):
+            tf.exp(x)
+        x * 2
+        self.raises(RuntimeError, "Graph is finalized and cannot be modified", y, {x: 1})
 
     def test_ops_of_two_graphs(self):
         x = tf.placeholder(tf.float32)

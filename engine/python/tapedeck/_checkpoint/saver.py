@@ -36,12 +36,13 @@ def _by_name(var_list):
 class Saver:
     """Saves variables by name, one safetensors file for each checkpoint.
 
-    var_list: a list of variables, or a dict of names to variables; in a tf.Graph, None for all global variables. reshape: values of another shape with as many elements are
-    taken. max_to_keep: how many checkpoints stay, None or 0 for all; keep_checkpoint_every_n_hours: one of those that would go
-    stays for so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen
-    from its folder; the other arguments are the graph's and change nothing.
-    Errors: RuntimeError without var_list where ops run at once. When it saves or restores, ValueError for two variables of one name, and for none;
-    TypeError for a value that is not a variable.
+    var_list: a list of variables, or a dict of names to variables; in a tf.Graph, None for all global variables. reshape: values of
+    another shape with as many elements are taken. max_to_keep: how many checkpoints stay, None or 0 for all;
+    keep_checkpoint_every_n_hours: one of those that would go stays for so many hours. pad_step_number: numbers of 8 digits;
+    save_relative_paths: the file "checkpoint" names files as seen from its folder; the other arguments are the graph's and change
+    nothing.
+    Errors: RuntimeError without var_list where ops run at once. When it saves or restores, ValueError for two variables of one
+    name, and for none; TypeError for a value that is not a variable.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0, name=None,
@@ -93,8 +94,9 @@ class Saver:
              write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
         """Writes a checkpoint of the path, with "-STEP" after it where global_step is given.
 
-        sess: the tf.Session whose values are written, of variables of a tf.Graph; else None. global_step: a number, a tensor or a variable. latest_filename: another name than "checkpoint" for the file that
-        says what the latest one is; write_state False leaves that file alone. The others change nothing.
+        sess: the tf.Session whose values are written, of variables of a tf.Graph; else None. global_step: a number, a tensor or a
+        variable. latest_filename: another name than "checkpoint" for the file that says what the latest one is; write_state False leaves
+        that file alone. The others change nothing.
         Returns: the checkpoint's path, what restore takes. Errors: those of tf.train.Checkpoint.save; FailedPreconditionError for a
         variable that has no value in the session; TypeError without a session where the variables need one.
         """

@@ -283,8 +283,13 @@ class Graph:
         return context.device(device_name_or_function)
 
     def finalize(self):
-        """Makes the graph read-only: as_default() may still be entered, and adding an op is a RuntimeError when it runs."""
+        """Makes the graph read-only. What is added all the same is a RuntimeError, at the latest in the next run."""
         self._finalized = self._engine.size
+
+    def _require_unchanged(self):
+        """RuntimeError where the graph was finalized, and has grown since."""
+        if self._finalized is not False and self._engine.size > self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
 
     @property
     def finalized(self):

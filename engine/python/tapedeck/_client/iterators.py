@@ -91,7 +91,8 @@ def from_structure(output_types, output_shapes=None, shared_name=None, output_cl
     output_types, output_shapes: the structures of its elements. Errors: RuntimeError where ops run at once.
     """
     if program_graph.current() is None:
-        raise RuntimeError("Iterator.from_structure is not supported when eager execution is enabled. Use `for element in dataset` instead.")
+        raise RuntimeError("Iterator.from_structure is not supported when eager execution is enabled. "
+                           "Use `for element in dataset` instead.")
     kinds = nest.flatten(output_types)
     shapes = [None] * len(kinds) if output_shapes is None else _flat_shapes(output_types, output_shapes)
     specs = [TensorSpec(shape, dtypes.as_dtype(kind)) for kind, shape in zip(kinds, shapes)]

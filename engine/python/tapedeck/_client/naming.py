@@ -16,8 +16,8 @@ _NAMESPACES = ("", "math", "nn", "linalg", "random", "image", "strings", "signal
                "losses", "dtypes", "quantization")
 # They make operations and tensors of a graph themselves, or none.
 _OWN = {"placeholder", "placeholder_with_default", "sparse_placeholder", "group", "no_op", "name_scope", "variable_scope", "get_variable",
-        "get_local_variable", "global_variables_initializer", "local_variables_initializer", "variables_initializer", "gradients", "function",
-        "tables_initializer", "make_template", "report_uninitialized_variables", "cond", "case", "while_loop"}
+        "get_local_variable", "global_variables_initializer", "local_variables_initializer", "variables_initializer", "gradients",
+        "function", "tables_initializer", "make_template", "report_uninitialized_variables", "cond", "case", "while_loop"}
 # What they give is a value in eager code, which a graph has as a tensor that may be fed.
 _CONSTANTS = {"constant", "convert_to_tensor"}
 
@@ -48,6 +48,8 @@ def _aware(function, position, is_constant):
         graph = program_graph.current()
         if graph is None:
             return function(*args, **kwargs)
+        if graph.finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
         name = kwargs.get("name")
         if name is None and position is not None and len(args) > position:
             name = args[position]

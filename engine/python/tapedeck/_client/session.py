@@ -93,12 +93,15 @@ class Session:
         with graph._lock:
             if not graph._engine.size:
                 raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+            graph._require_unchanged()
             graph._controls.settle()
             wanted, fed = Fetches(graph, fetches), Feeds(graph, feed_dict)
             key = wanted.key, fed.key
             part = graph._parts.get(key)
             if part is None:
                 part = graph._parts[key] = Part(graph, wanted, fed)
+                if graph.finalized:
+                    graph.finalize()  # constants among the fetches are nodes
             with self._loaded():
                 part.require_possible(self)
                 values = part.run(fed.values)

@@ -71,6 +71,7 @@ def apply_gradients(optimizer, pairs, global_step, name):
 
     called_by_graph(name, update, [*(gradient for gradient, _ in pairs), *numbers])
     node = graph._engine.size - 1
+    graph._given[node] = f"{name}/apply", True
     others = list(optimizer._other_variables())
     graph._host_variables[node] = [*variables, *slots, *others, *steps]
     return graph._new_operation("NoOp", [node], name)
@@ -87,5 +88,6 @@ def averaged(average, variables):
 
     called_by_graph(average.name, update, [])
     node = graph._engine.size - 1
+    graph._given[node] = f"{average.name}/apply", True
     graph._host_variables[node] = [*variables, *slots]
     return graph._new_operation("NoOp", [node], average.name)

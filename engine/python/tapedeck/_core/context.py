@@ -13,8 +13,9 @@ EXPLICIT, WARN, SILENT, SILENT_FOR_INT32 = (
 
 @public("enable_eager_execution", "tfe.enable_eager_execution")
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
-    """Ops run at once, as they do from the start, but after tf.disable_eager_execution(). It also sets what happens to ops' inputs that are on another device, and to what a variable on
-    another one is given. TensorFlow 1 programs call it first; ValueError where a graph has been begun.
+    """Ops run at once, as they do from the start, but after tf.disable_eager_execution(). It also sets what happens to ops' inputs that
+    are on another device, and to what a variable on another one is given. TensorFlow 1 programs call it first; ValueError where a graph
+    has been begun.
 
     device_policy: tfe.DEVICE_PLACEMENT_SILENT, they are copied (the default, None); _WARN, with a line of output; _EXPLICIT, they
     are refused; _SILENT_FOR_INT32, all but those of int32 are. For all threads without a policy of their own

@@ -300,7 +300,7 @@ def _refuses(name, what, instead):
         raise RuntimeError(f"{what} is not compatible with eager execution, which writes summaries at once; use {instead}, or "
                            "tf.contrib.summary")
     refusing.__name__ = refusing.__qualname__ = name
-    refusing.__doc__ = f"TensorFlow 1's, in a tf.Graph. Elsewhere a RuntimeError, as in TensorFlow where it executes eagerly: use {instead}."
+    refusing.__doc__ = f"TensorFlow 1's, in a tf.Graph. Elsewhere a RuntimeError, as in TensorFlow's eager execution: use {instead}."
     public(f"summary.{name}")(refusing)
 
 

@@ -68,9 +68,9 @@ class Optimizer(SlotUpdater):
                           colocate_gradients_with_ops=False, grad_loss=None):
         """A list of (gradient, variable). The gradient is None where the loss does not depend on the variable.
 
-        loss: in a tf.Graph a tensor; elsewhere a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None
-        for all trainable variables that it reads, in a graph for all trainable variables, in the order of their construction; grad_loss: weights of the loss's elements.
-        The others change nothing.
+        loss: in a tf.Graph a tensor; elsewhere a function that returns a tensor, of no arguments, or of the variables in var_list
+        (TensorFlow 1.5); var_list: None for all trainable variables that it reads, in a graph for all that are trainable, in the order
+        of their construction; grad_loss: weights of the loss's elements. The others change nothing.
         Errors: RuntimeError for a loss that is not a function; ValueError for another gate_gradients.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
