@@ -97,7 +97,8 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
 
     x: any floating dtype. rate: in [0, 1), also a tensor of a graph; keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword. A
     second argument without a keyword is keep_prob where tf.compat.v1_behavior() was called.
-    noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in tf.random.uniform. Elements that are set to 0 get gradient 0.
+    noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
+    tf.random.uniform. Elements that are set to 0 get gradient 0.
     Returns: dtype and shape of x; x itself for rate 0.
     Errors: InvalidArgumentError for a rate outside, and for a noise_shape that does not broadcast; TypeError for another dtype.
     """
