@@ -222,6 +222,10 @@ class Errors(InGraph):
             other = tf.placeholder(tf.float32, name="other")
         y = x * 2
         self.raises(tf.errors.InvalidArgumentError, r"must feed a value for placeholder tensor 'x' with dtype float and shape \[2\]", y)
+        self.raises(tf.errors.InvalidArgumentError, r"placeholder tensor 'open' with dtype double and shape \[\?,2\]",
+                    tf.placeholder(tf.float64, [None, 2], name="open") + 1)
+        self.raises(tf.errors.InvalidArgumentError, r"placeholder tensor 'any' with dtype int32\n",
+                    tf.placeholder(tf.int32, name="any") + 1)
         self.raises(ValueError, r"Cannot feed value of shape \(3,\) for Tensor 'x:0', which has shape '\(2,\)'", y, {x: [1, 2, 3]})
         self.raises(TypeError, "Cannot interpret feed_dict key as Tensor: Tensor .* is not an element of this graph", y, {other: 1})
         self.raises(TypeError, "Cannot interpret feed_dict key as Tensor: The name 'no:0' refers to a Tensor which does", y, {"no:0": 1})

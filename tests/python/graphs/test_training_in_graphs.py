@@ -1,7 +1,9 @@
 """Gradients, optimisers, savers and data sets of TensorFlow 1's graphs give what eager code gives."""
+import gc
 import os
 import tempfile
 import unittest
+import weakref
 
 import numpy as np
 import tapedeck as eager
@@ -211,6 +213,24 @@ class DataSets(InGraph):
             self.run_(begin)
             found.append(self.run_(element))
         self.assertEqual(found, [1, 5, 1])
+
+
+class Lives(unittest.TestCase):
+    def test_a_graph_that_is_not_referred_to_goes(self):
+        def made():
+            graph = tf.Graph()
+            with graph.as_default(), tf.Session() as session:
+                w = tf.Variable([1.0])
+                step = tf.train.AdamOptimizer().minimize(tf.reduce_sum(w * w))
+                iterator = tf.data.Dataset.range(3).make_initializable_iterator()
+                element = iterator.get_next()
+                session.run([tf.global_variables_initializer(), iterator.initializer])
+                session.run([step, element])
+            return weakref.ref(graph), weakref.ref(w)
+
+        references = made()
+        gc.collect()
+        self.assertEqual([each() for each in references], [None, None])
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ class Graph:
         self._collections = {}
         self._variables = {}  # id(variable) → VariableState, in the order of their construction
         self._host_variables = {}  # node of a host call → variables that it changes
+        self._iterator_initializers = {}  # id(iterator) → Operation; the graph's calls keep the iterator
         self._parts, self._loaded, self._lock = {}, None, threading.RLock()
         self._variable_scopes = stores.scopes_of_graph()
         self._seed, self._finalized, self._global_step = None, False, None

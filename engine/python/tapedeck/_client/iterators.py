@@ -19,8 +19,6 @@ class SessionIterator:
 
     def __init__(self, dataset, element_spec, other, begins_itself):
         self._dataset, self._spec, self._other, self._begins = dataset, element_spec, other, begins_itself
-        self._graph = program_graph.current()
-        self._graph_initializer = None
 
     def _now(self, _):
         """The Iterator of the session that runs."""
@@ -47,9 +45,10 @@ class SessionIterator:
         """The operation that begins with the first element. ValueError for an iterator that needs none, or has no data set."""
         if self._begins or self._dataset is None:
             raise ValueError("Iterator does not have an initializer.")
-        if self._graph_initializer is None:
-            self._graph_initializer = self.make_initializer(self._dataset)
-        return self._graph_initializer
+        made = program_graph.current()._iterator_initializers  # not the iterator's: a graph calls it, and would never go
+        if id(self) not in made:
+            made[id(self)] = self.make_initializer(self._dataset)
+        return made[id(self)]
 
     def make_initializer(self, dataset, name=None):
         """The operation that begins with the first element of a data set, whose elements have the iterator's structure.

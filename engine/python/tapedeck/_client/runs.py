@@ -3,6 +3,8 @@ from tapedeck import _engine
 
 _MOST_SHAPES = 16  # for which a part is traced anew; others run with unknown extents
 
+_DTYPES = {"float32": "float", "float64": "double", "float16": "half"}  # as TensorFlow's errors name them
+
 
 class Part:
     """A part of the graph, as functions of the feeds."""
@@ -22,10 +24,10 @@ class Part:
         for node in self._unfed:
             tensor = self._graph._engine.tensor(node, 0)
             name, shape = self._graph._operation_of(node).name, tensor.shape
-            shown = "<unknown>" if shape.rank is None else "[" + ",".join("?" if each is None else str(each) for each in shape) + "]"
-            dtype = {"float32": "float", "float64": "double"}.get(tensor.dtype.name, tensor.dtype.name)
-            raise _engine.InvalidArgumentError(f"You must feed a value for placeholder tensor '{name}' with dtype {dtype} and shape {shown}"
-                                               f"\n\t [[{{{{node {name}}}}}]]")
+            extents = ",".join("?" if each is None else str(each) for each in shape) if shape.rank else ""
+            dtype = _DTYPES.get(tensor.dtype.name, tensor.dtype.name)
+            raise _engine.InvalidArgumentError(f"You must feed a value for placeholder tensor '{name}' with dtype {dtype}"
+                                               f"{f' and shape [{extents}]' if extents else ''}\n\t [[{{{{node {name}}}}}]]")
         for variable in self.needed:
             session._require(variable)
 
