@@ -7,13 +7,13 @@ from tapedeck._core import program_graph
 from tapedeck._core.composites import tensor
 from tapedeck._core.public import public
 
-_of_process = {}
+_collections = {}
 
 
 def _here():
     """The collections of the graph that is being built; where ops run at once, the process's."""
     graph = program_graph.current()
-    return _of_process if graph is None else graph._collections
+    return _collections if graph is None else graph._collections
 
 
 @public("GraphKeys", "contrib.framework.GraphKeys")

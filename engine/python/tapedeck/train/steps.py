@@ -7,7 +7,7 @@ from tapedeck._core.public import public
 from tapedeck._graph.collections import get_collection, GraphKeys
 from tapedeck.train.updates import as_float, number_variable, SlotUpdater
 
-_of_process = None
+_global_step = None
 
 
 def _graph(given):
@@ -20,19 +20,19 @@ def _graph(given):
 def get_global_step(graph=None):
     """The global step, an int64 variable; None where none was made. Each tf.Graph has its own, the current one where graph is None."""
     graph = _graph(graph)
-    return _of_process if graph is None else graph._global_step
+    return _global_step if graph is None else graph._global_step
 
 
 @public("train.create_global_step", "contrib.framework.create_global_step")
 def create_global_step(graph=None):
     """Makes the global step, 0 at first: an int64 variable that is not trainable. ValueError where there is one."""
-    global _of_process
+    global _global_step
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
     graph = _graph(graph)
     if graph is None:
-        _of_process = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
-        return _of_process
+        _global_step = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
+        return _global_step
     with graph.as_default():
         graph._global_step = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
         graph.add_to_collection(GraphKeys.GLOBAL_STEP, graph._global_step)
@@ -64,8 +64,8 @@ def global_step(sess, global_step_tensor):
 
 def reset_global_step():
     """For tests and tf.reset_default_graph: there is none again."""
-    global _of_process
-    _of_process = None
+    global _global_step
+    _global_step = None
 
 
 @public("train.ExponentialMovingAverage")
