@@ -92,8 +92,10 @@ std::optional<DType> to_dtype(PyObject* object, const Where& where) {
   for (std::size_t i = 0; i < dtype_count; ++i)
     if (python_types.dtypes[i] == object) return static_cast<DType>(i);
   if (PyUnicode_Check(object)) {
-    if (const char* text = PyUnicode_AsUTF8(object))
+    if (const char* text = PyUnicode_AsUTF8(object)) {
       if (const auto dtype = dtype_from_name(text)) return dtype;
+      if (std::string_view(text) == "float") return DType::float32;  // TensorFlow's; NumPy's has 64 bits
+    }
     PyErr_Clear();
   }
   // Python's own types mean what Python's values become.

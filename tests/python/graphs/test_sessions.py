@@ -40,6 +40,9 @@ class Runs(InGraph):
         np.testing.assert_array_equal(found["a"][1], [[2, 4], [1, 2]])
         self.assertEqual(self.run_([]), [])
 
+    def test_the_dtype_float_has_32_bits(self):
+        self.assertEqual((tf.placeholder("float", [2]).dtype, tf.constant(1, "float").dtype), (tf.float32, tf.float32))
+
     def test_any_tensor_may_be_fed(self):
         x = tf.placeholder(tf.float32, [2])
         middle = x + 1
