@@ -1,6 +1,7 @@
 #include "engine/python/tensor/tensor_object.h"
 
 #include <array>
+#include <string_view>
 
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
