@@ -18,7 +18,7 @@ class _Values(list):
         self.append(event_files.Value(tag=tag, simple_value=float(simple_value)))
 
 
-@public("Summary", "summary.Summary")
+@public("Summary")
 class Summary:
     """Numbers under tags, for FileWriter.add_summary: summary.value.add(tag="loss", simple_value=0.5)."""
 

@@ -1,4 +1,5 @@
 """Which graph a program of TensorFlow 1 builds now. tapedeck/_client makes graphs; what becomes part of them asks here."""
+import importlib
 import threading
 
 from tapedeck import _engine
@@ -51,4 +52,6 @@ def provides(name):
 
 def service(name):
     """The function of that name."""
+    if name not in _services and name.startswith("summary"):
+        importlib.import_module("tapedeck._client.summaries")  # few programs write summaries of graphs
     return _services[name]
