@@ -1,8 +1,15 @@
 """Sessions' runs in the debugger: a run is a call, with the ops that it ran on the lines that built them."""
+import gc
 import json
+import os
+import secrets
+import tempfile
+import unittest
 
 from cell_thread import CellThread
+from debug_client import Client
 from graph_mode import graphs
+import tapedeck.compat.v1 as tf
 from tapedeck import _engine
 
 debug = _engine.debug
@@ -75,6 +82,31 @@ class Runs(CellThread):
         self.assertEqual((self.failed, seen), ([], [7]))
 
 
+class Listed(unittest.TestCase):
+    def test_the_debugger_lists_what_ran_and_why(self):
+        folder = tempfile.TemporaryDirectory(prefix="td-")
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o700)
+        entry = {"endpoint": f"ipc://{folder.name}/debug", "key": secrets.token_hex(16), "protocol_version": debug.PROTOCOL_VERSION}
+        gc.collect()  # graphs of tests before
+        debug.start(entry["endpoint"], entry["key"].encode())
+        self.addCleanup(debug.stop)
+        client = Client(entry)
+        self.addCleanup(client.close)
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [None], name="x")
+            total = tf.reduce_sum(x, name="total")
+            for values in ([1, 2], [3, 4], [1, 2, 3]):
+                session.run(total, {x: values})
+            session.run(total + 1, {total: 2})
+            answer = client.ask("get_graph_functions", first=0, count=200)
+            (listed,) = [each for each in answer["functions"] if each["name"] == "session"]
+        self.assertEqual([(trace["signature"], [reason["text"] for reason in trace["reasons"]]) for trace in listed["traces"]], [
+            ("session(x: float32 (2,))", ["first run: total"]),
+            ("session(x: float32 (3,))", ["feeds of another shape"]),
+            ("session(total: float32 ())", ["other fetches or feeds: add"])])
+        self.assertEqual([trace["calls"] for trace in listed["traces"]], [2, 1, 1])
+
+
 if __name__ == "__main__":
-    import unittest
     unittest.main()

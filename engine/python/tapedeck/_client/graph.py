@@ -43,6 +43,7 @@ class Graph:
         self._variables = {}  # id(variable) → VariableState, in the order of their construction
         self._host_variables = {}  # node of a host call → variables that it changes
         self._iterator_initializers = {}  # id(iterator) → Operation; the graph's calls keep the iterator
+        self._runs = None  # for the debugger, from the first run on
         self._parts, self._loaded, self._lock = {}, None, threading.RLock()
         self._variable_scopes = stores.scopes_of_graph()
         self._seed, self._finalized, self._global_step = None, False, None
@@ -305,6 +306,12 @@ class Graph:
     version = property(lambda self: self._engine.size, doc="How many nodes it has: it grows with each op.")
     building_function = property(lambda self: False, doc="False: it is no function's graph.")
 
+    def _list_of_runs(self):
+        """Where the debugger lists what sessions have run of it."""
+        if self._runs is None:
+            self._runs = _engine.debug.TracedFunction("session", *_engine_place(self._engine), [])
+        return self._runs
+
     def _session_for(self, session, thing, verb, method):
         """The session given, or the default one."""
         noun, does = ("tensor", "evaluate tensor") if method == "eval" else ("operation", verb)
@@ -320,6 +327,12 @@ class Graph:
         elif found.graph is not self:
             raise ValueError(f"Cannot use the given session to {does}: the {noun}'s graph is different from the session's graph.")
         return found
+
+
+def _engine_place(engine):
+    """(file, line) of a graph's first node."""
+    *_, file, line = engine.described(0)
+    return file, line
 
 
 def graph_of(tensor):

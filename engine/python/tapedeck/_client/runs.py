@@ -1,6 +1,7 @@
 """What a session runs for some fetches and feeds: made once, and kept by the graph."""
 from tapedeck import _engine
 
+_MOST_SHOWN = 5  # names of fetches
 _MOST_SHAPES = 16  # for which a part is traced anew; others run with unknown extents
 
 _DTYPES = {"float32": "float", "float64": "double", "float16": "half"}  # as TensorFlow's errors name them
@@ -18,6 +19,11 @@ class Part:
         self.needed, self.assigned = [*part.needed, *host], [*part.assigned, *host]
         self._by_shapes = {}
         self._is_open = any(not tensor.shape.is_fully_defined() for tensor in feeds.tensors)
+        self._names = [name for name, _ in feeds_of_engine]
+        self._fetched = [graph_name(graph, tensor) for tensor in fetches.tensors if graph._place_of(tensor)]
+        self._fetched += [name for name in (graph._operation_of(node).name for node in fetches.nodes) if name not in self._fetched]
+        if self._function is not None and not self._is_open:
+            self._list(self._function, feeds.tensors, False)
 
     def require_possible(self, session):
         """InvalidArgumentError for a placeholder that is not fed; FailedPreconditionError for a variable without a value."""
@@ -49,13 +55,23 @@ class Part:
         if found is None:
             if len(self._by_shapes) >= _MOST_SHAPES:
                 return self._function
-            specs = [(f"x{number}" if not name else name, value.dtype, value.shape)
-                     for number, (name, value) in enumerate(zip(self._names(), values))]
+            specs = [(name, value.dtype, value.shape) for name, value in zip(self._names, values)]
+            is_known = bool(self._by_shapes)
             found = self._by_shapes[key] = _engine.trace_graph("session", specs, self._function)
+            self._list(found, values, is_known)
         return found
 
-    def _names(self):
-        return [node["name"] for node in self._function.nodes if node["kind"] == "parameter"]
+    def _list(self, function, feeds, is_known):
+        """The debugger lists the graph. is_known: whether these fetches ran with feeds of another shape."""
+        named = ", ".join(f"{name}: {feed.dtype.name} {tuple(feed.shape)}" for name, feed in zip(self._names, feeds))
+        shown = ", ".join(self._fetched[:_MOST_SHOWN]) + (", …" if len(self._fetched) > _MOST_SHOWN else "")
+        if is_known:
+            reason = "shape", "feed_dict", "feeds of another shape"
+        elif self._graph._runs is None:
+            reason = "first", "", f"first run: {shown}"
+        else:
+            reason = "structure", "fetches", f"other fetches or feeds: {shown}"
+        self._graph._list_of_runs().add(function.trace, f"session({named})", [reason])
 
 
 def graph_name(graph, tensor):
