@@ -107,6 +107,13 @@ bool GraphTracer::knows(const Tensor& tensor) const {
   return values_.contains(tensor.id()) || (around_ && around_->knows(tensor));
 }
 
+Tensor GraphTracer::tensor_at(Value value) const {
+  const auto number = static_cast<std::size_t>(value.node);
+  if (graph_.nodes[number].kind == NodeKind::constant) return graph_.nodes[number].constant;
+  const auto result = static_cast<std::size_t>(value.result);
+  return number < tensors_.size() && result < tensors_[number].size() ? tensors_[number][result] : Tensor();
+}
+
 Value GraphTracer::value_of(const Tensor& tensor, std::string_view what) {
   if (const auto known = values_.find(tensor.id()); known != values_.end()) return known->second;
   return tensor.is_symbolic() ? captured(tensor, what) : constant_of(tensor);
@@ -122,6 +129,10 @@ Value GraphTracer::constant_of(const Tensor& tensor) {
 
 Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   if (guessing_ && !(around_ && around_->knows(tensor))) return {};
+  if ((!around_ || !around_->knows(tensor)) && is_in_program_graph())
+    fail<InvalidArgumentError>(
+        what, ": a ", described(tensor),
+        " must be from the same graph as what is built here; it belongs to another one");
   if (!around_ || !around_->knows(tensor))
     fail<InvalidArgumentError>(
         what, ": a ", described(tensor),

@@ -50,6 +50,27 @@ class GraphTracer final : public TapeTracer {
   /// The number of the node that gave this function's symbolic tensor.
   std::int32_t number_of(const Tensor& tensor) const { return values_.at(tensor.id()).node; }
 
+  /// The graph is a program's, and no function's: TensorFlow 1 has its sessions run parts of it
+  /// (program_graph.h).
+  void set_program_graph() { is_program_graph_ = true; }
+  bool is_program_graph() const { return is_program_graph_; }
+  /// Whether what is traced becomes part of such a graph, as a branch's side does.
+  bool is_in_program_graph() const {
+    return is_program_graph_ || (around_ && around_->is_in_program_graph());
+  }
+  /// What was traced so far.
+  const Graph& so_far() const { return graph_; }
+  /// Where the tensor is in the graph; a constant that is not there yet becomes part of it. Throws
+  /// InvalidArgumentError for a tensor of another graph.
+  Value place_of(const Tensor& tensor) { return value_of(tensor, graph_.name); }
+  /// As above; nothing for a tensor that is not in the graph.
+  std::optional<Value> find(const Tensor& tensor) const {
+    const auto known = values_.find(tensor.id());
+    return known == values_.end() ? std::nullopt : std::optional(known->second);
+  }
+  /// The node's result, as the program has it; undefined for a node without one.
+  Tensor tensor_at(Value value) const;
+
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const ValueSpec& spec);
   /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
@@ -183,7 +204,7 @@ class GraphTracer final : public TapeTracer {
   std::unordered_map<std::int64_t, std::int32_t> draws_;
   std::set<std::uint64_t> lacking_;   ///< ids of tensors that a run may find absent
   std::map<Value, Tensor> computed_;  ///< by computed_now: what is random has one value
-  bool outer_draws_allowed_ = false, shares_owner_ = false;
+  bool outer_draws_allowed_ = false, shares_owner_ = false, is_program_graph_ = false;
   struct OpenPart {
     OpenPart(std::shared_ptr<Part> opened, std::uint32_t scope)
         : part(std::move(opened)), traced(part), whole_scope(scope) {}

@@ -15,6 +15,7 @@
 #include "engine/python/modules/graph_arrays.h"
 #include "engine/python/modules/graph_calls.h"
 #include "engine/python/modules/host_function.h"
+#include "engine/python/modules/program_graph.h"
 #include "engine/python/modules/tape_object.h"
 #include "engine/python/modules/traced_names.h"
 #include "engine/python/op_function.h"
@@ -167,13 +168,6 @@ py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
   for (std::size_t i = first; i < first + count; ++i)
     list.append(spec_object(graph.value_spec({static_cast<std::int32_t>(i), 0})));
   return list;
-}
-
-const char* kind_text(NodeKind kind) {
-  constexpr const char* names[] = {"parameter", "constant",   "read",    "assign", "op",
-                                   "branch",    "loop",       "custom",  "host",   "tape_start",
-                                   "tape_stop", "tape_watch", "gradient"};
-  return names[static_cast<std::size_t>(kind)];
 }
 
 py::object nodes_of(const Graph& graph);
@@ -431,12 +425,24 @@ void bind_graph_function(py::module_& module) {
 
 }  // namespace
 
+const char* kind_text(NodeKind kind) {
+  constexpr const char* names[] = {"parameter", "constant",   "read",      "assign",     "op",
+                                   "branch",    "loop",       "unwind",    "absent",     "custom",
+                                   "host",      "tape_start", "tape_stop", "tape_watch", "gradient"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+py::object function_of(graph::Graph graph) {
+  return py::cast(std::make_unique<GraphFunction>(std::move(graph)));
+}
+
 void bind_graph(py::module_& module) {
   bind_graph_function(module);
   bind_graph_calls(module);
   bind_graph_arrays(module);
   bind_contexts(module);
   bind_repeat(module);
+  bind_program_graph(module);
   module.def(
       "trace_graph", &trace_function, py::arg("name"), py::arg("parameters"), py::arg("function"),
       py::arg("first_values") = py::tuple(),

@@ -8,6 +8,9 @@ from tapedeck import (
 from tapedeck._autograph import api
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
+from tapedeck._client import (
+    default_session, iterators as graph_iterators, modes, placeholders, session, tensors as graph_tensors,
+    training as graph_training, variables as graph_variables)
 from tapedeck._core.public import later, same
 from tapedeck._debugging import assertions, plots
 from tapedeck._gradients import autodiff, custom, functional, symbolic, tape
@@ -49,8 +52,13 @@ for _name in ("boston_housing", "california_housing", "cifar10", "cifar100", "im
 later("tapedeck.keras._datasets.idx", "keras.datasets.fashion_mnist.load_data")
 later("tapedeck.keras._datasets.imdb", "keras.datasets.imdb.get_word_index")
 later("tapedeck.keras._datasets.reuters", "keras.datasets.reuters.get_word_index")
+later("tapedeck._client.options", "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunMetadata", "RunOptions")
+later("tapedeck._client.summaries", "Summary")
 later("tapedeck._debugging.lockstep", "debugging.LockstepReport", "debugging.lockstep")
 later("tapedeck._gradients.explain", "explain_no_gradient")
+later("tapedeck.summary.event_files", "contrib.summary.summary_test_util.events_from_file",
+      "contrib.summary.summary_test_util.events_from_logdir")
+later("tapedeck.summary.step_writer", "tfe.SummaryWriter")
 later("tapedeck._test.functions", "test.compute_gradient", "test.get_temp_dir", "test.gpu_device_name", "test.is_built_with_cuda",
       "test.is_gpu_available")
 later("tapedeck._test.case", "test.Benchmark", "test.TestCase", "test.main")  # Python's unittest takes its time

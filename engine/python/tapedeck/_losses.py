@@ -4,11 +4,16 @@ The functions that end with the argument `reduction` are TensorFlow 1's. labels 
 take the dtype of predictions, float32 where that is none of real numbers; weights are one number, or have as many axes as the
 losses and on each 1 or their extent. Errors: InvalidArgumentError (a ValueError) for shapes that do not fit, and for None.
 """
+import functools
+import inspect
+
 from tapedeck import _engine
+from tapedeck._core import program_graph
 from tapedeck._core.composites import op as _op, tensor as _tensor
 from tapedeck._core.extents import as_dtype_of, count as number_of_elements, extent, extents
 from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.public import public
+from tapedeck._graph.collections import add_to_collection, get_collection, GraphKeys
 from tapedeck.keras.losses.weighting import floating as _floating, in_dtype as _in_dtype
 
 _BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
@@ -35,6 +40,21 @@ class Reduction:
         """ValueError for any other value."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key!r}; must be one of {', '.join(map(repr, sorted(set(cls.all()))))}")
+
+
+def _collected(function):
+    """The function; in a tf.Graph its result goes into the collection that the argument loss_collection names."""
+    place = list(inspect.signature(function).parameters).index("loss_collection")
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        loss = function(*args, **kwargs)
+        collection = args[place] if len(args) > place else kwargs.get("loss_collection", "losses")
+        if program_graph.current() is not None and collection:
+            add_to_collection(collection, loss)
+        return loss
+
+    return called
 
 
 class _Scope:
@@ -114,11 +134,12 @@ def _reduced(function, losses, weights, reduction):
 
 
 @public("losses.compute_weighted_loss")
+@_collected
 def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """Losses, weighed and reduced.
 
     losses: (batch, …), integers become float32; weights: one number, or as many axes as losses, and on each 1 or the same
-    extent; loss_collection changes nothing, as in TensorFlow's eager execution.
+    extent; loss_collection: where the result goes in a tf.Graph; elsewhere it changes nothing, as in TensorFlow's eager execution.
     Returns: the dtype of losses; a scalar, 0 where nothing counts; for Reduction.NONE the shape of losses.
     Errors: InvalidArgumentError for weights that do not fit; ValueError for another reduction.
     """
@@ -127,6 +148,7 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection="loss
 
 
 @public("losses.absolute_difference")
+@_collected
 def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """|predictions − labels|, weighed and reduced as compute_weighted_loss does."""
     with _Scope(scope, "absolute_difference"):
@@ -135,6 +157,7 @@ def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_colle
 
 
 @public("losses.cosine_distance")
+@_collected
 def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, loss_collection="losses",
                     reduction=_BY_NONZERO_WEIGHTS, dim=None):
     """1 − Σ labels·predictions along axis, which keeps the extent 1; weighed and reduced as compute_weighted_loss does.
@@ -153,6 +176,7 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, los
 
 
 @public("losses.hinge_loss")
+@_collected
 def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """max(0, 1 − (2·labels − 1)·logits), weighed and reduced as compute_weighted_loss does. labels: 0 and 1."""
     with _Scope(scope, "hinge_loss"):
@@ -161,6 +185,7 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection="losses"
 
 
 @public("losses.huber_loss")
+@_collected
 def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """½·e² where the error's size |e| is at most delta, else delta·|e| − ½·delta²; weighed and reduced as compute_weighted_loss
     does."""
@@ -172,6 +197,7 @@ def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_col
 
 
 @public("losses.log_loss")
+@_collected
 def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """−labels·ln(predictions + epsilon) − (1 − labels)·ln(1 − predictions + epsilon), weighed and reduced as compute_weighted_loss
     does."""
@@ -183,6 +209,7 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
 
 
 @public("losses.mean_pairwise_squared_error")
+@_collected
 @needs_extents
 def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection="losses"):
     """The sum over the examples of the mean over all pairs i < j of their elements of (dᵢ − dⱼ)², d being predictions − labels.
@@ -211,6 +238,7 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
 
 
 @public("losses.mean_squared_error", row="mean_squared_error")
+@_collected
 def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """The squared differences of predictions and labels, weighed and reduced as compute_weighted_loss does; where all count alike, by
     the op. tf.keras.losses.mean_squared_error is TensorFlow 2's function of that name."""
@@ -223,6 +251,7 @@ def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collec
 
 
 @public("losses.sigmoid_cross_entropy")
+@_collected
 def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection="losses",
                           reduction=_BY_NONZERO_WEIGHTS):
     """tf.nn.sigmoid_cross_entropy_with_logits, weighed and reduced as compute_weighted_loss does.
@@ -238,6 +267,7 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
 
 
 @public("losses.softmax_cross_entropy")
+@_collected
 def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection="losses",
                           reduction=_BY_NONZERO_WEIGHTS):
     """tf.nn.softmax_cross_entropy_with_logits along the last axis, weighed and reduced as compute_weighted_loss does. The labels
@@ -255,6 +285,7 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
 
 
 @public("losses.sparse_softmax_cross_entropy")
+@_collected
 @needs_extents
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
     """tf.nn.sparse_softmax_cross_entropy_with_logits, weighed and reduced as compute_weighted_loss does.
@@ -278,30 +309,44 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_c
 
 @public("losses.add_loss")
 def add_loss(loss, loss_collection="losses"):
-    """Does nothing, as in TensorFlow's eager execution: there are no collections, and no end of a step that would empty them."""
+    """Adds the loss to a collection of the tf.Graph. Where ops run at once it does nothing, as in TensorFlow: there are no collections,
+    and no end of a step that would empty them."""
+    if program_graph.current() is not None and loss_collection:
+        add_to_collection(loss_collection, loss)
 
 
 @public("losses.get_losses")
 def get_losses(scope=None, loss_collection="losses"):
-    """An empty list, as in TensorFlow's eager execution, which collects no losses."""
-    return []
+    """The losses of a collection of the tf.Graph, those whose names begin with scope. Where ops run at once it is an empty list, as in
+    TensorFlow, which collects no losses."""
+    return [] if program_graph.current() is None else get_collection(loss_collection, scope)
 
 
 @public("losses.get_regularization_losses")
 def get_regularization_losses(scope=None):
-    """An empty list, as in TensorFlow's eager execution: the losses of a layer's regularisers are its attribute `losses`."""
-    return []
+    """What the regularisers of variables of the tf.Graph give. Where ops run at once it is an empty list, as in TensorFlow: the losses
+    of a layer's regularisers are its attribute `losses`."""
+    return [] if program_graph.current() is None else get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 @public("losses.get_regularization_loss")
 def get_regularization_loss(scope=None, name="total_regularization_loss"):
-    """0, a float32 scalar, as in TensorFlow's eager execution, which collects no losses."""
-    return _tensor(0.)
+    """The sum of get_regularization_losses(); 0, a float32 scalar, where there is none."""
+    found = get_regularization_losses(scope)
+    return _op("add_n")(found) if found else _tensor(0.)
 
 
 @public("losses.get_total_loss")
 def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
-    """RuntimeError, since TensorFlow's eager execution collects no losses that could be added: add them yourself, those of a
-    layer's regularisers being its attribute `losses`."""
+    """The sum of the losses of the tf.Graph, with those of the regularisers.
+
+    Errors: RuntimeError where ops run at once, since TensorFlow's eager execution collects no losses that could be added: add them
+    yourself, those of a layer's regularisers being its attribute `losses`; ValueError where there is none.
+    """
+    if program_graph.current() is not None:
+        found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
+        if not found:
+            raise ValueError("get_total_loss: the graph has no losses")
+        return _op("add_n")(found)
     raise RuntimeError("get_total_loss: eager execution collects no losses; add up what the losses' functions returned, and the "
                        "attribute `losses` of layers and models")

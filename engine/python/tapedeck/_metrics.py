@@ -1,4 +1,4 @@
-"""TensorFlow 2's tf.metrics: tf.keras.metrics. TensorFlow 1's functions of that name made ops of a graph."""
+"""TensorFlow 2's tf.metrics: tf.keras.metrics. TensorFlow 1's functions of that name made two ops of a graph each."""
 from tapedeck._core.missing import MissingName
 
 _FIRST = {
@@ -20,5 +20,5 @@ def __getattr__(name):
     if name in _FIRST:
         instead = f"tf.keras.metrics.{_FIRST[name]}" if _FIRST[name] else "a subclass of tf.keras.metrics.Metric"
         raise AttributeError(f"tf.metrics.{name}: TensorFlow 1's function made two ops of a graph, the value and its update, "
-                             f"which eager execution does not have; use {instead}, or tfe.metrics")
+                             f"which Tapedeck does not have; use {instead}, or tfe.metrics")
     raise MissingName("tapedeck.metrics", name)

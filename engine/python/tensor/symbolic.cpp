@@ -13,8 +13,19 @@ graph::GraphTracer* graph_tracer() {
   return dynamic_cast<graph::GraphTracer*>(current_tracer());
 }
 
+/// Of the graph of a program of TensorFlow 1; "" for another tensor.
+std::string name_in_program_graph(const Tensor& tensor) {
+  const py::object object = checked(wrap(tensor));
+  const auto name = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), "name"));
+  if (name && PyUnicode_Check(name.ptr())) return py::cast<std::string>(name);
+  PyErr_Clear();
+  return {};
+}
+
 std::string name_of_symbolic(const Tensor& tensor) {
   const graph::GraphTracer* tracer = graph_tracer();
+  if (!tracer || tracer->is_in_program_graph())
+    if (const std::string name = name_in_program_graph(tensor); !name.empty()) return name;
   const std::string name = tracer ? tracer->name_of(tensor) : "";
   return name.empty() ? "of a trace that has ended" : name;
 }
@@ -24,6 +35,8 @@ std::string form_of(const Tensor& tensor) {
 }
 
 thread_local CreationRule* creation_rule = nullptr;
+
+PyObject* assignment_hook = nullptr;
 
 constexpr const char* what_to_do =
     "compute with ops (tf.cond, tf.while_loop, tf.where, tf.print), or call "
@@ -35,6 +48,24 @@ bool is_tracing() {
   return current_tracer() != nullptr;
 }
 
+bool is_in_program_graph() {
+  const graph::GraphTracer* tracer = graph_tracer();
+  return tracer && tracer->is_in_program_graph();
+}
+
+void set_assignment_hook(PyObject* hook) {
+  Py_XINCREF(hook);
+  Py_XSETREF(assignment_hook, hook);
+}
+
+PyObject* after_assignment(PyObject* variable) {
+  const graph::GraphTracer* tracer = assignment_hook ? graph_tracer() : nullptr;
+  if (tracer && tracer->is_program_graph()) [[unlikely]]
+    return checked(PyObject_CallOneArg(assignment_hook, variable)).release().ptr();
+  Py_INCREF(variable);
+  return variable;
+}
+
 Tensor readable(const Tensor& tensor, const char* reader) {
   if (!tensor.is_symbolic()) [[likely]]
     return tensor;
@@ -42,6 +73,13 @@ Tensor readable(const Tensor& tensor, const char* reader) {
   if (tracer)
     if (auto known = tracer->known_value(tensor)) return *known;
   const std::string name = tracer ? tracer->name_of(tensor) : "";
+  const std::string in_graph =
+      name.empty() || tracer->is_in_program_graph() ? name_in_program_graph(tensor) : "";
+  if (!in_graph.empty())
+    fail<SymbolicValueError>(
+        reader, " needs a value, which the tensor '", in_graph, "' with ", form_of(tensor),
+        " does not have: it belongs to a graph, and gets one each time a session runs it; ask for it "
+        "with Session.run() or Tensor.eval()");
   if (name.empty())
     fail<SymbolicValueError>(reader, " needs a value, which a tensor with ", form_of(tensor),
                              " never has: it belongs to the trace of a graph function, which has ended; "

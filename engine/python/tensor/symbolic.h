@@ -14,6 +14,15 @@ namespace tapedeck::python {
 /// Whether ops of this thread become part of a graph.
 bool is_tracing();
 
+/// Whether what this thread calls becomes part of the graph of a program of TensorFlow 1, or of a branch or a
+/// loop of it.
+bool is_in_program_graph();
+/// Called with a variable to which the graph of a program of TensorFlow 1 assigns: what its assign() returns
+/// there. None for nothing. Guarded by Python's lock.
+void set_assignment_hook(PyObject* hook);
+/// What an assignment to the variable returns: the variable itself where there is no such graph.
+PyObject* after_assignment(PyObject* variable);
+
 /// The tensor; of a symbolic one its value, where that follows from shapes and constants (as tf.shape(x)[0]).
 /// Otherwise a SymbolicValueError, which says that `reader` ("float()") needs a value.
 Tensor readable(const Tensor& tensor, const char* reader);

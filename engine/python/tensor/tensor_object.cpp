@@ -1,6 +1,7 @@
 #include "engine/python/tensor/tensor_object.h"
 
 #include <array>
+#include <string_view>
 
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
@@ -92,8 +93,10 @@ std::optional<DType> to_dtype(PyObject* object, const Where& where) {
   for (std::size_t i = 0; i < dtype_count; ++i)
     if (python_types.dtypes[i] == object) return static_cast<DType>(i);
   if (PyUnicode_Check(object)) {
-    if (const char* text = PyUnicode_AsUTF8(object))
+    if (const char* text = PyUnicode_AsUTF8(object)) {
       if (const auto dtype = dtype_from_name(text)) return dtype;
+      if (std::string_view(text) == "float") return DType::float32;  // TensorFlow's; NumPy's has 64 bits
+    }
     PyErr_Clear();
   }
   // Python's own types mean what Python's values become.
@@ -125,7 +128,11 @@ void bind_tensor(py::module_& module) {
   tensor_type.tp_weaklistoffset = offsetof(TensorObject, weak_references);
   tensor_type.tp_repr = tensor_repr;
   tensor_type.tp_str = tensor_str;
-  tensor_type.tp_hash = [](PyObject* self) { return _Py_HashPointer(self); };
+  // A tensor of a graph is the same one whatever Python object refers to it: a key of a feed_dict.
+  tensor_type.tp_hash = [](PyObject* self) {
+    const Tensor& tensor = tensor_of(self);
+    return tensor.is_symbolic() ? static_cast<Py_hash_t>(tensor.id() >> 1) : _Py_HashPointer(self);
+  };
   tensor_type.tp_as_buffer = &tensor_buffer;
   tensor_type.tp_methods = tensor_methods;
   tensor_type.tp_getset = tensor_properties;
@@ -135,6 +142,14 @@ void bind_tensor(py::module_& module) {
   // NumPy's operators leave the work to ours.
   checked(PyDict_SetItemString(tensor_type.tp_dict, "__array_priority__", py::int_(1000).ptr()));
   module.add_object("Tensor", reinterpret_cast<PyObject*>(&tensor_type));
+  module.def(
+      "_add_tensor_methods",
+      [](const py::dict& methods) {
+        for (const auto& [name, method] : methods)
+          checked(PyDict_SetItem(tensor_type.tp_dict, name.ptr(), method.ptr()));
+        PyType_Modified(&tensor_type);
+      },
+      py::arg("methods"), "Methods and properties that are written in Python.");
   bind_python_types(module);
 }
 

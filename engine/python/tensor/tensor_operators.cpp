@@ -266,12 +266,24 @@ PyObject* compare_values(const OperatorOp& row, PyObject* a, PyObject* b, int op
   });
 }
 
+bool is_symbolic_tensor(PyObject* object) {
+  return is_tensor(object) && tensor_of(object).is_symbolic();
+}
+
+bool is_same_symbolic(PyObject* a, PyObject* b) {
+  return is_symbolic_tensor(a) && is_symbolic_tensor(b) && tensor_of(a).id() == tensor_of(b).id();
+}
+
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
                                               not_equal_, greater_,    greater_equal_};
   const OperatorOp& row = operator_ops[of_operation[operation]];
   if (v1_behavior.identity_equality && (operation == Py_EQ || operation == Py_NE))
-    return PyBool_FromLong((a == b) == (operation == Py_EQ));
+    return PyBool_FromLong((a == b || is_same_symbolic(a, b)) == (operation == Py_EQ));
+  // Tensors of the graph of a program of TensorFlow 1 are keys of its feed_dicts.
+  if ((operation == Py_EQ || operation == Py_NE) && (is_symbolic_tensor(a) || is_symbolic_tensor(b)) &&
+      (!is_tracing() || is_in_program_graph()))
+    return PyBool_FromLong(is_same_symbolic(a, b) == (operation == Py_EQ));
   return profiled(*row.op, [&] { return compare_values(row, a, b, operation); });
 }
 

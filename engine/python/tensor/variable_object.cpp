@@ -115,8 +115,17 @@ Tensor first_value(const std::string& name, const Tensor& given, const Where& wh
   return on_device(to_tensor(value.ptr(), given.dtype(), where), given.device());
 }
 
+/// What makes variables of the graph of a program of TensorFlow 1, called with type, arguments and keywords;
+/// or nullptr.
+PyObject* graph_variable_hook = nullptr;
+
 // TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  if (graph_variable_hook && is_in_program_graph()) [[unlikely]] {
+    const py::object named = keywords ? py::reinterpret_borrow<py::object>(keywords) : py::dict();
+    return PyObject_CallFunctionObjArgs(graph_variable_hook, reinterpret_cast<PyObject*>(type), args,
+                                        named.ptr(), nullptr);
+  }
   static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
                                 "name",          "variable_def",    "dtype",          "import_scope",
                                 "constraint",    "synchronization", "aggregation",    "shape",
@@ -168,11 +177,6 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 
 // ---- assignment ----
 
-PyObject* self_after(PyObject* self) {
-  Py_INCREF(self);
-  return self;
-}
-
 bool parse_value(PyObject* args, PyObject* keywords, const char* format, const char* value_name,
                  PyObject** value) {
   const char* names[] = {value_name, "use_locking", "name", "read_value", nullptr};
@@ -190,7 +194,7 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
     const Tensor given = to_tensor(value, variable.dtype(), {variable.name().c_str(), "assign"});
     check_assigned("assign", value, given, variable.device());
     variable.assign(given);
-    return self_after(self);
+    return after_assignment(self);
   });
 }
 
@@ -202,7 +206,7 @@ PyObject* assign_result(PyObject* self, PyObject* delta, const char* op_name, co
     if (change.on_cpu() && change.rank() == 0) check_assigned(method, delta, change, variable.device());
     const StopRecording unrecorded;  // the new value is a new leaf to every tape
     variable.update([&](const Tensor& value) { return run_op1(required_op(op_name), {value, change}); });
-    return self_after(self);
+    return after_assignment(self);
   });
 }
 
@@ -396,6 +400,12 @@ void log_creations(const py::handle log) {
   Py_XDECREF(std::exchange(creation_log, log.is_none() ? nullptr : log.inc_ref().ptr()));
 }
 
+/// What makes variables where a program of TensorFlow 1 builds a graph, and what its assignments return.
+void set_graph_hooks(const py::object& make, const py::object& assigned) {
+  Py_XDECREF(std::exchange(graph_variable_hook, py::object(make).release().ptr()));
+  set_assignment_hook(assigned.ptr());
+}
+
 /// Methods that are written in Python.
 void add_variable_methods(const py::dict& methods) {
   for (const auto& [name, method] : methods)
@@ -452,6 +462,7 @@ void bind_variable(py::module_& module) {
   module.def("_show_variable_as", &show_as);
   module.def("_put_back", &put_back, py::arg("variable"), py::arg("value"));
   module.def("_log_creations", &log_creations, py::arg("log"));
+  module.def("_set_graph_hooks", &set_graph_hooks, py::arg("make"), py::arg("assigned"));
   module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));
 }
 

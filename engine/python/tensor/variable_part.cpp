@@ -8,6 +8,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/slice_spec.h"
+#include "engine/python/tensor/symbolic.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/unknown_shape.h"
@@ -74,7 +75,7 @@ PyObject* assign_by(PyObject* self, PyObject* args, PyObject* keywords, const ch
       const Tensor now = op_name ? run_op1(required_op(op_name), {take(*part.spec, whole), change}) : change;
       return put(*part.spec, whole, now);
     });
-    return wrap(variable);
+    return after_assignment(checked(wrap(variable)).ptr());
   });
 }
 

@@ -200,10 +200,6 @@ class Compat(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "as_bytes: 3 is int"):
             tf.compat.as_bytes(3)
 
-    def test_graph_execution_is_refused_in_a_sentence(self):
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "Tapedeck is always eager"):
-            tf.compat.v1.disable_eager_execution()
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,7 +9,9 @@ from tapedeck._checkpoint import state
 from tapedeck._checkpoint.files import EXTENSION, path_text, write_tensors
 from tapedeck._checkpoint.objects import assign_all
 from tapedeck._checkpoint.reader import CheckpointReader
+from tapedeck._core import program_graph
 from tapedeck._core.public import public
+from tapedeck._graph.collections import get_collection, GraphKeys
 
 
 def _by_name(var_list):
@@ -34,17 +36,23 @@ def _by_name(var_list):
 class Saver:
     """Saves variables by name, one safetensors file for each checkpoint.
 
-    var_list: a list of variables, or a dict of names to variables. reshape: values of another shape with as many elements are
-    taken. max_to_keep: how many checkpoints stay, None or 0 for all; keep_checkpoint_every_n_hours: one of those that would go
-    stays for so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen
-    from its folder; the other arguments are the graph's and change nothing.
-    Errors: RuntimeError without var_list. When it saves or restores, ValueError for two variables of one name, and for none;
-    TypeError for a value that is not a variable.
+    var_list: a list of variables, or a dict of names to variables; in a tf.Graph, None for all global variables. reshape: values of
+    another shape with as many elements are taken. max_to_keep: how many checkpoints stay, None or 0 for all;
+    keep_checkpoint_every_n_hours: one of those that would go stays for so many hours. pad_step_number: numbers of 8 digits;
+    save_relative_paths: the file "checkpoint" names files as seen from its folder; the other arguments are the graph's and change
+    nothing.
+    Errors: RuntimeError without var_list where ops run at once. When it saves or restores, ValueError for two variables of one
+    name, and for none; TypeError for a value that is not a variable.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0, name=None,
                  restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False, write_version=2,
                  pad_step_number=False, save_relative_paths=False, filename=None):
+        graph = program_graph.current()
+        if var_list is None and graph is not None:
+            var_list = get_collection(GraphKeys.GLOBAL_VARIABLES)
+            if not var_list and not allow_empty:
+                raise ValueError("No variables to save")
         if var_list is None:
             raise RuntimeError("When eager execution is enabled, `var_list` must specify a list or dict of variables to save")
         self._var_list, self._allow_empty = var_list, allow_empty
@@ -86,18 +94,23 @@ class Saver:
              write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
         """Writes a checkpoint of the path, with "-STEP" after it where global_step is given.
 
-        sess: None. global_step: a number, a tensor or a variable. latest_filename: another name than "checkpoint" for the file that
-        says what the latest one is; write_state False leaves that file alone. The others change nothing.
-        Returns: the checkpoint's path, what restore takes. Errors: those of tf.train.Checkpoint.save.
+        sess: the tf.Session whose values are written, of variables of a tf.Graph; else None. global_step: a number, a tensor or a
+        variable. latest_filename: another name than "checkpoint" for the file that says what the latest one is; write_state False leaves
+        that file alone. The others change nothing.
+        Returns: the checkpoint's path, what restore takes. Errors: those of tf.train.Checkpoint.save; FailedPreconditionError for a
+        variable that has no value in the session; TypeError without a session where the variables need one.
         """
         if save_path is None:
-            raise TypeError("Saver.save() needs save_path; there are no sessions: saver.save(None, path)")
+            raise TypeError("Saver.save() needs save_path: saver.save(session, path), and where ops run at once saver.save(None, path)")
+        if sess is not None and isinstance(global_step, (_engine.Tensor, _engine.Variable)):
+            global_step = sess.run(global_step)
         path = path_text(save_path).removesuffix(EXTENSION)
         if global_step is not None:
             path += f"-{int(global_step):08d}" if self._pad else f"-{int(global_step)}"
         if os.path.isdir(os.path.join(path, "")) and path.endswith(("/", os.sep)) or not os.path.basename(path):
             raise ValueError(f"{path} is a folder; save_path needs a name in it")
-        write_tensors(path, self._variables())
+        with _in_session(sess, self._variables(), False) as variables:
+            write_tensors(path, variables)
         if write_state:
             self._keep(path, latest_filename)
         return path
@@ -116,7 +129,8 @@ class Saver:
                 state.remove_checkpoint(old)
 
     def restore(self, sess=None, save_path=None):
-        """Gives the variables the values that a checkpoint has under their names. One of tf.train.Checkpoint does too.
+        """Gives the variables the values that a checkpoint has under their names. One of tf.train.Checkpoint does too. sess: the
+        tf.Session that gets them, of variables of a tf.Graph; else None.
 
         Errors: ValueError for a path without a checkpoint; NotFoundError for a name that is not in it; InvalidArgumentError for
         another shape or dtype. Then no variable is changed.
@@ -134,7 +148,8 @@ class Saver:
             if key not in file.tensors:
                 raise NotFoundError(f"Key {name} not found in checkpoint {file.path}")
             pairs.append(self._pair(variable, key, file))
-        assign_all(file.path, pairs)
+        with _in_session(sess, variables, True):
+            assign_all(file.path, pairs)
 
     def _pair(self, variable, key, file):
         dtype, shape = file.tensors[key]
@@ -142,6 +157,23 @@ class Saver:
             reshape = _engine.op_function("reshape")
             return variable, key, (dtype, tuple(variable.shape)), lambda key: reshape(file.read(key), variable.shape)
         return variable, key, (dtype, shape), file.read
+
+
+@contextlib.contextmanager
+def _in_session(sess, variables, gives_values):
+    """The variables, with the session's values inside. gives_values: whether it has given each a value then."""
+    of_graph = [variable for variable in variables.values() if variable.initializer is not None]
+    if not of_graph:
+        yield variables
+        return
+    if not hasattr(sess, "_loaded"):
+        raise TypeError(f"'sess' must be a Session; {sess!r}: the variables belong to a tf.Graph, and each session has its own values")
+    with sess._loaded():
+        for variable in of_graph:
+            if not gives_values:
+                sess._require(variable)
+        yield variables
+        sess._initialized.update(map(id, of_graph) if gives_values else ())
 
 
 def _count(shape):

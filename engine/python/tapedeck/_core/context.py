@@ -3,6 +3,7 @@ import contextlib
 import time
 
 from tapedeck import _engine
+from tapedeck._core import program_graph
 from tapedeck._core.public import public
 
 
@@ -12,8 +13,9 @@ EXPLICIT, WARN, SILENT, SILENT_FOR_INT32 = (
 
 @public("enable_eager_execution", "tfe.enable_eager_execution")
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
-    """Execution is always eager: this only sets what happens to ops' inputs that are on another device, and to what a variable on
-    another one is given. TensorFlow 1 programs call it first.
+    """Ops run at once, as they do from the start, but after tf.disable_eager_execution(). It also sets what happens to ops' inputs that
+    are on another device, and to what a variable on another one is given. TensorFlow 1 programs call it first; ValueError where a graph
+    has been begun.
 
     device_policy: tfe.DEVICE_PLACEMENT_SILENT, they are copied (the default, None); _WARN, with a line of output; _EXPLICIT, they
     are refused; _SILENT_FOR_INT32, all but those of int32 are. For all threads without a policy of their own
@@ -24,13 +26,8 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
                          f"tfe.DEVICE_PLACEMENT_SILENT, tfe.DEVICE_PLACEMENT_SILENT_FOR_INT32; it is {device_policy!r}")
     if device_policy is not None:
         _engine.set_process_device_policy(device_policy)
-
-
-@public("disable_eager_execution")
-def disable_eager_execution():
-    """Refuses: FailedPreconditionError. Graphs, which a program would build from here on, are not in Tapedeck."""
-    raise _engine.FailedPreconditionError("disable_eager_execution: Tapedeck is always eager: ops run as soon as Python reaches them, "
-                                          "and there are no graphs, placeholders or sessions")
+    if program_graph.depth():
+        program_graph.service("leave_graph")()
 
 
 @public("add_check_numerics_ops")
@@ -93,6 +90,15 @@ def device(name=None, *, device_name=None, device_name_or_function=None):
         _engine.enter_device(before)
 
 
+def open_scope(text):
+    """Opens a name scope, which _engine.pop_scope() ends; in a tf.Graph one that no other has. Returns: its whole name."""
+    graph = program_graph.current()
+    if graph is not None and not text.endswith("/"):
+        around = _engine.current_scope()
+        text = graph.unique_name(f"{around}/{text}" if around else text) + "/"
+    return _engine.push_scope(text)
+
+
 @public("name_scope")
 @contextlib.contextmanager
 def name_scope(name, default_name=None, values=None):
@@ -104,7 +110,7 @@ def name_scope(name, default_name=None, values=None):
     text = name if name is not None else default_name
     if not isinstance(text, str) or not text.rstrip("/") or not text.isprintable():
         raise ValueError(f"name_scope: {text!r} is not a name")
-    whole = _engine.push_scope(text)
+    whole = open_scope(text)
     try:
         yield whole + "/"
     finally:
@@ -114,16 +120,23 @@ def name_scope(name, default_name=None, values=None):
 @public("control_dependencies")
 @contextlib.contextmanager
 def control_dependencies(control_inputs):
-    """Does nothing but call the functions in the list: ops run in the order in which Python reaches them.
+    """In a tf.Graph, has what is made inside run behind these operations and tensors. Elsewhere ops run in the order in which Python
+    reaches them, and it does nothing but call the functions in the list.
 
-    control_inputs: a list of anything, or None. Errors: TypeError for a value that is not a list.
+    control_inputs: a list; None for none, in a graph not even those around. Errors: TypeError for a value that is not a list, and in a
+    graph for what is no tensor or operation.
     """
     if control_inputs is not None and not hasattr(control_inputs, "__iter__"):
         raise TypeError(f"control_dependencies: control_inputs is {control_inputs!r}; needs a list")
     for each in control_inputs or ():
         if callable(each):
             each()
-    yield
+    graph = program_graph.current()
+    if graph is None:
+        yield
+        return
+    with graph._controls.entered(control_inputs):
+        yield
 
 
 @public("init_scope")
@@ -136,9 +149,19 @@ def init_scope():
 
 @public("no_op")
 def no_op(name=None):
-    """Does nothing: TensorFlow's graphs have such an op. Returns: None."""
+    """Does nothing. Returns: in a tf.Graph an operation, which runs those of tf.control_dependencies around it; elsewhere None."""
+    graph = program_graph.current()
+    return None if graph is None else graph._new_operation("NoOp", [], name or "NoOp")
 
 
 @public("group")
 def group(*inputs, **kwargs):
-    """Does nothing: the ops that made inputs have run. Returns: None."""
+    """In a tf.Graph the operation that runs all of inputs, operations and tensors. Returns: None where ops run at once: they have run.
+
+    Errors: ValueError for inputs of another graph; TypeError for other values.
+    """
+    graph = program_graph.current()
+    if graph is None:
+        return None
+    flat = [each for value in inputs for each in (value if isinstance(value, (list, tuple)) else [value])]
+    return graph._new_operation("NoOp", graph._nodes_of(flat), kwargs.get("name") or "group_deps")

@@ -184,6 +184,8 @@ def as_dtype(type_value):
                 return candidate
     if type_value is str or type_value is bytes or isinstance(type_value, np.dtype) and type_value.kind in "SU":
         return string
+    if type_value == "float" and isinstance(type_value, str):  # TensorFlow's name; NumPy's float has 64 bits
+        return float32
     if isinstance(type_value, (str, type, np.dtype)):
         for candidate in _all:
             if candidate == type_value:

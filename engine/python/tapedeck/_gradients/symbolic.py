@@ -1,7 +1,10 @@
 """tf.gradients: in a function that is traced, gradients of what no tape recorded."""
+import contextlib
+
 from tapedeck import _engine
-from tapedeck._core import nest
+from tapedeck._core import nest, program_graph
 from tapedeck._core.composites import op as _op
+from tapedeck._core.context import name_scope
 from tapedeck._core.public import public
 from tapedeck._gradients.tape import unconnected_as_zero, UnconnectedGradients
 
@@ -39,7 +42,11 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     """
     if not _engine.is_tracing():
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
-    zero = unconnected_as_zero(unconnected_gradients)
+    with contextlib.nullcontext() if program_graph.current() is None else name_scope(name):
+        return _gradients(ys, xs, grad_ys, stop_gradients, unconnected_as_zero(unconnected_gradients))
+
+
+def _gradients(ys, xs, grad_ys, stop_gradients, zero):
     targets, sources = _tensors("ys", ys), _tensors("xs", xs)
     held = [] if stop_gradients is None else _tensors("stop_gradients", stop_gradients)
     weights = None if grad_ys is None else nest.flatten(grad_ys)

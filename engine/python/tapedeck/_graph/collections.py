@@ -1,11 +1,19 @@
 """TensorFlow 1's collections: lists under names, which programs put things into; and what initializes variables in its sessions."""
+import contextlib
 import re
 
 from tapedeck import _engine
+from tapedeck._core import program_graph
 from tapedeck._core.composites import tensor
 from tapedeck._core.public import public
 
 _collections = {}
+
+
+def _here():
+    """The collections of the graph that is being built; where ops run at once, the process's."""
+    graph = program_graph.current()
+    return _collections if graph is None else graph._collections
 
 
 @public("GraphKeys", "contrib.framework.GraphKeys")
@@ -45,7 +53,7 @@ def add_to_collection(name, value):
     New variables are added to no collection, as in TensorFlow's eager execution: they live as long as the program references
     them.
     """
-    _collections.setdefault(name, []).append(value)
+    _here().setdefault(name, []).append(value)
 
 
 @public("add_to_collections")
@@ -61,7 +69,7 @@ def get_collection(key, scope=None):
 
     scope: a regular expression; then only what has a name that begins with it.
     """
-    found = list(_collections.get(key, ()))
+    found = list(_here().get(key, ()))
     if scope is None:
         return found
     begins = re.compile(scope).match
@@ -71,7 +79,18 @@ def get_collection(key, scope=None):
 @public("get_collection_ref")
 def get_collection_ref(key):
     """The collection itself: what is done to the list is done to it."""
-    return _collections.setdefault(key, [])
+    return _here().setdefault(key, [])
+
+
+@contextlib.contextmanager
+def collected_updates(name):
+    """In a tf.Graph, assignments that are made inside run with the collection 'update_ops'; elsewhere they have run."""
+    graph = program_graph.current()
+    first = graph and graph._engine.size
+    yield
+    nodes = graph._effects_since(first) if graph is not None else []
+    if nodes:
+        graph.add_to_collection(GraphKeys.UPDATE_OPS, graph._new_operation("AssignSub", nodes, name))
 
 
 def _variables_of(key, what):
@@ -80,7 +99,8 @@ def _variables_of(key, what):
 
     function.__name__ = function.__qualname__ = f"{what}_variables"
     function.__doc__ = f"""The {what} variables that were put into the collection {key!r}; as in TensorFlow, where it executes
-    eagerly, none is put there by itself: models, stores and templates have their own lists. scope: as in tf.get_collection."""
+    eagerly, none is put there by itself: models, stores and templates have their own lists. In a tf.Graph variables are. scope: as
+    in tf.get_collection."""
     return public(function.__name__)(function)
 
 
@@ -90,27 +110,48 @@ for _what, _key in {"global": GraphKeys.GLOBAL_VARIABLES, "trainable": GraphKeys
     _variables_of(_key, _what)
 
 
-def _nothing_to_initialize(name):
-    def function(name=None):
-        return None
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Does nothing: variables have their first value when they are made. Returns: None."
-    return public(name)(function)
+def _initializers(variables, name):
+    return program_graph.service("initializers")(variables, name)
 
 
-for _name in ("global_variables_initializer", "local_variables_initializer", "tables_initializer"):
-    _nothing_to_initialize(_name)
+_RETURNS = """In a tf.Graph the operation that does it; None where ops run at once: there variables have their first value when they are
+    made."""
 
 
-@public("variables_initializer")
+@public("global_variables_initializer", "initialize_all_variables", "initializers.global_variables")
+def global_variables_initializer(name="init"):
+    """Gives all global variables of the graph their first values in a session."""
+    return _initializers(get_collection(GraphKeys.GLOBAL_VARIABLES), name)
+
+
+@public("local_variables_initializer", "initialize_local_variables", "initializers.local_variables")
+def local_variables_initializer(name="init_local"):
+    """Gives all local variables of the graph their first values in a session."""
+    return _initializers(get_collection(GraphKeys.LOCAL_VARIABLES), name)
+
+
+@public("variables_initializer", "initialize_variables", "initializers.variables")
 def variables_initializer(var_list, name="init"):
-    """Does nothing: variables have their first value when they are made. Returns: None."""
+    """Gives these variables their first values in a session."""
+    return _initializers(var_list, name)
+
+
+@public("tables_initializer", "initializers.tables_initializer")
+def tables_initializer(name="init_all_tables"):
+    """Does nothing: tables are there as soon as they are made."""
+    return _initializers([], name)
+
+
+for _function in (global_variables_initializer, local_variables_initializer, variables_initializer, tables_initializer):
+    _function.__doc__ += "\n\n    Returns: " + _RETURNS
 
 
 @public("is_variable_initialized")
 def is_variable_initialized(variable):
-    """True, as a tensor: a variable has a value from its beginning. Errors: TypeError for a value that is not a variable."""
+    """Whether a session has given the variable a value, as a tensor of the graph; where ops run at once, True. Errors: TypeError for
+    a value that is not a variable."""
     if not isinstance(variable, _engine.Variable):
         raise TypeError(f"is_variable_initialized: variable is {variable!r}; needs a tf.Variable")
+    if program_graph.current() is not None:
+        return program_graph.service("is_initialized")(variable)
     return tensor(True)

@@ -72,6 +72,13 @@ def _dropped_share(rate, keep_prob):
     return share
 
 
+def _dropped_by_run(x, rate, keep_prob, noise_shape, seed):
+    """dropout by a rate that only a run of the graph knows."""
+    kept = 1 - _op("cast")(rate, x.dtype) if keep_prob is None else _op("cast")(keep_prob, x.dtype)
+    noise = _op("random_uniform")(extents(x) if noise_shape is None else noise_shape, dtype=x.dtype, seed=seed)
+    return _op("where")(_op("less")(noise, kept), x / kept, _op("zeros_like")(x))
+
+
 def _second_is_keep_prob(function):
     """The function; its second argument, where no keyword says what it is, is TensorFlow 1's in programs for that."""
     @_functools.wraps(function)
@@ -88,14 +95,16 @@ def _second_is_keep_prob(function):
 def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=None):
     """Sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword. A second argument without
-    a keyword is keep_prob where tf.compat.v1_behavior() was called.
+    x: any floating dtype. rate: in [0, 1), also a tensor of a graph; keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword. A
+    second argument without a keyword is keep_prob where tf.compat.v1_behavior() was called.
     noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
     tf.random.uniform. Elements that are set to 0 get gradient 0.
     Returns: dtype and shape of x; x itself for rate 0.
     Errors: InvalidArgumentError for a rate outside, and for a noise_shape that does not broadcast; TypeError for another dtype.
     """
     x = _floating("dropout", "x", x)
+    if is_late(rate) or is_late(keep_prob):
+        return _dropped_by_run(x, rate, keep_prob, noise_shape, seed)
     share = _dropped_share(rate, keep_prob)
     if share == 0:
         return x

@@ -4,6 +4,7 @@ import collections
 from tapedeck._core import context, nest
 from tapedeck._core.arguments import having
 from tapedeck._core.composites import op as _op
+from tapedeck._core.extents import is_late
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
@@ -34,7 +35,7 @@ def _zeros_of(size, batch_size, dtype):
     if nest.is_nested(size) and not isinstance(size, TensorShape):
         return nest.map_structure(lambda each: _zeros_of(each, batch_size, dtype), size)
     extents = [int(each) for each in size] if isinstance(size, TensorShape) else [int(size)]
-    return _zeros([int(batch_size), *extents], dtype)
+    return _zeros([batch_size if is_late(batch_size) else int(batch_size), *extents], dtype)
 
 
 @public("nn.rnn_cell.RNNCell", "contrib.rnn.RNNCell")

@@ -112,6 +112,7 @@ class SessionApp(kernelapp.IPKernelApp):
         itself is not installed."""
         as_tensorflow.install(first=bool(path))
         if path:
+            as_tensorflow.begin_as_program(path)
             sys.argv = [path]
             self.shell.user_ns["__file__"] = path
             self.shell.user_ns_hidden["__file__"] = path

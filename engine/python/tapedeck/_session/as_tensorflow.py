@@ -6,10 +6,12 @@ objects, imported once. So do `keras` and `keras.layers`, which programs import 
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
 
-from tapedeck._session import program
+from tapedeck._client.modes import disable_eager_execution
+from tapedeck._session import graph_programs, program
 from tapedeck.compat import v1_behavior
 
 # Modules of TensorFlow that programs import by name, where Tapedeck keeps their contents elsewhere.
@@ -24,9 +26,11 @@ _ELSEWHERE = {
 }
 # Files of TensorFlow itself from which programs take public functions, by the namespace in which these are.
 for _own, _theirs in {
-    "": "framework.constant_op framework.ops framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops "
+    "": "framework.constant_op framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops "
         "ops.clip_ops ops.control_flow_ops ops.functional_ops ops.gradients ops.init_ops ops.linalg_ops ops.math_ops "
         "ops.random_ops ops.script_ops ops.state_ops ops.template ops.tensor_array_ops ops.variable_scope ops.variables",
+    "_client.defun": "framework.function", "_client.device_lib": "client.device_lib", "_client.framework_ops": "framework.ops",
+    "_client.gen_nn_ops": "ops.gen_nn_ops", "_client.session": "client.session", "_client.timeline": "client.timeline",
     "tfe": "eager.backprop eager.function eager.def_function", "_core.context": "eager.context", "dtypes": "framework.dtypes",
     "errors": "framework.errors framework.errors_impl", "data": "data.ops.dataset_ops", "image": "ops.image_ops",
     "losses": "ops.losses.losses", "nn": "ops.nn ops.nn_impl ops.nn_ops ops.embedding_ops ops.rnn",
@@ -38,15 +42,20 @@ for _own, _theirs in {
              "training.training training.training_util",
 }.items():
     _ELSEWHERE.update((f"python.{_each}", _own) for _each in _theirs.split())
+_ELSEWHERE.update((f"core.protobuf.{_each}", "_client.options") for _each in ("config_pb2", "rewriter_config_pb2"))
 # Packages that only hold others.
 _EMPTY = {"_api", "contrib.eager.python", "python"} | {
     ".".join(parts[:count]) for parts in (name.split(".") for name in _ELSEWHERE
-                                          if name.startswith(("contrib.cudnn_rnn.", "contrib.learn.", "examples.", "python.")))
+                                          if name.startswith(("contrib.cudnn_rnn.", "core.", "contrib.learn.", "examples.", "python.")))
     for count in range(1, len(parts))} - {"contrib", "contrib.cudnn_rnn", "contrib.learn", *_ELSEWHERE}
 
 
 # Packages, and what each is below TensorFlow: Keras 3 is one of its own, and so is the Keras 2 that TensorFlow had before.
 _PACKAGES = {"tensorflow": "", "keras": "keras", "tf_keras": "keras"}
+
+
+# TensorFlow's examples import one another by this name; they are looked for in the folder around the program's.
+_EXAMPLES = "contrib.eager.python.examples"
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -55,6 +64,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, stands_in):
         self._stands_in = stands_in
         self._own = None
+        self.examples = None  # the folder that has TensorFlow's examples
 
     def _tell_version(self, text):
         if self._stands_in:
@@ -67,6 +77,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if top not in _PACKAGES or not (self._stands_in or self._lends(top, below)):
             return None
         below = ".".join(filter(None, [_PACKAGES[top], below]))
+        if below == _EXAMPLES and self.examples is not None:
+            spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations.append(self.examples)
+            return spec
         if below in _EMPTY:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         module = _module(below)
@@ -158,10 +172,12 @@ def _watch_attribute():
 
 def install(first=True):
     """Makes `import tensorflow` and `import keras` find Tapedeck. first: also where TensorFlow itself is installed, and
-    tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed."""
+    tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed. Returns: what finds them."""
     uninstall()
     _watch_attribute()
-    sys.meta_path.insert(0, Finder(first))
+    finder = Finder(first)
+    sys.meta_path.insert(0, finder)
+    return finder
 
 
 def uninstall():
@@ -169,7 +185,15 @@ def uninstall():
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
 
 
+def begin_as_program(path):
+    """A program of TensorFlow 1 that does not enable eager execution builds a graph from its first line on."""
+    if graph_programs.builds_graph(path):
+        v1_behavior()
+        disable_eager_execution()
+
+
 def run(path, arguments):
     """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
-    install()
+    install().examples = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+    begin_as_program(path)
     program.run(path, arguments)

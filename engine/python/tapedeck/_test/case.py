@@ -9,9 +9,10 @@ import unittest
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import dtypes, nest
+from tapedeck._client.default_session import get_default_session
+from tapedeck._core import dtypes, nest, program_graph
 from tapedeck._core.errors import OpError
-from tapedeck._core.public import public
+from tapedeck._core.public import NAMES, public
 from tapedeck._random import distributions as random
 
 
@@ -45,9 +46,14 @@ class TestCase(unittest.TestCase):
         return os.path.join(self.get_temp_dir(), name)
 
     @contextlib.contextmanager
-    def session(self, *args, **kwargs):
-        """TensorFlow 1's session: ops have run by themselves. Yields an object whose run gives values, as evaluate."""
-        yield _Evaluator(self)
+    def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+        """Yields a tf.Session of the graph, None for the default one where a graph is built. Where ops run at once they have run by
+        themselves, and it yields an object whose run gives values, as evaluate. The others change nothing."""
+        if graph is None and program_graph.current() is None:
+            yield _Evaluator(self)
+            return
+        with NAMES["Session"](graph=graph, config=config) as session:
+            yield session
 
     cached_session = session
 
@@ -58,9 +64,12 @@ class TestCase(unittest.TestCase):
         return self.session(*args, **kwargs)
 
     def evaluate(self, tensors):
-        """The values of a structure of tensors, or of what a function returns, as NumPy's."""
+        """The values of a structure of tensors, or of what a function returns, as NumPy's: in a tf.Graph, in the default session."""
         if callable(tensors) and not isinstance(tensors, (_engine.Tensor, _engine.Variable)):
             tensors = tensors()
+        session = get_default_session()
+        if session is not None and program_graph.current() is not None:
+            return session.run(tensors)
         return nest.map_structure(lambda leaf: leaf.numpy() if hasattr(leaf, "numpy") else leaf, tensors)
 
     def assertAllEqual(self, a, b, msg=None):

@@ -3,7 +3,8 @@ import enum
 import functools
 
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, program_graph
+from tapedeck._core.context import open_scope
 from tapedeck._core.public import public
 from tapedeck._graph import collections as graph_collections
 from tapedeck._variables.stores import current_scope, current_store, scope_counts, set_current_scope
@@ -38,11 +39,12 @@ class VariableScope:
                  custom_getter=None, name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None):
         _not_supported("caching_device", caching_device)
         _not_supported("partitioner", partitioner)
-        self._name, self._name_scope = name, name_scope
+        self._name, self._name_scope, self._reuse = name, name_scope, reuse or False
         self._initializer, self._regularizer, self._dtype = initializer, regularizer, dtype
         self._custom_getter, self._constraint = custom_getter, constraint
 
-    reuse = property(lambda self: AUTO_REUSE, doc="tf.AUTO_REUSE.")
+    reuse = property(lambda self: AUTO_REUSE if program_graph.current() is None else self._reuse,
+                     doc="Whether variables are shared; tf.AUTO_REUSE where ops run at once.")
     use_resource = property(lambda self: True, doc="True.")
     caching_device = property(lambda self: None, doc="None.")
     partitioner = property(lambda self: None, doc="None.")
@@ -56,7 +58,8 @@ class VariableScope:
     constraint = property(lambda self: self._constraint, doc="The default constraint, or None.")
 
     def reuse_variables(self):
-        """Does nothing: the store says what is shared."""
+        """From now on variables of a tf.Graph are shared in the scope. Where ops run at once the store says what is shared."""
+        self._reuse = True
 
     def set_initializer(self, initializer):
         """Sets the default initializer."""
@@ -121,6 +124,8 @@ class VariableScope:
             collections=collections, caching_device=caching_device, partitioner=partitioner, validate_shape=validate_shape,
             use_resource=True, constraint=self._constraint if constraint is None else constraint, synchronization=synchronization,
             aggregation=aggregation)
+        if program_graph.current() is not None and reuse is None:
+            arguments["reuse"] = self._reuse
         getter = (var_store or current_store()).get
         custom = self._custom_getter if custom_getter is None else custom_getter
         full_name = f"{self._name}/{name}" if self._name else name
@@ -134,7 +139,7 @@ class VariableScope:
         """A scope with the same defaults."""
         return VariableScope(name=name, initializer=self._initializer, regularizer=self._regularizer,
                              custom_getter=self._custom_getter, name_scope=name_scope, dtype=self._dtype,
-                             constraint=self._constraint)
+                             constraint=self._constraint, reuse=self._reuse)
 
 
 @public("get_variable_scope")
@@ -170,7 +175,9 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
 def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
                        caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
                        constraint=None, synchronization=None, aggregation=None):
-    """tf.get_variable of a variable that is not trainable."""
+    """tf.get_variable of a variable that is not trainable; in a tf.Graph one of its local variables."""
+    if collections is None:
+        collections = [graph_collections.GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, dtype, initializer, regularizer, False, collections, caching_device, partitioner,
                         validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation)
 
@@ -211,14 +218,14 @@ class variable_scope:
                 f"VariableScope: name_or_scope must be a string or VariableScope; it is {name_or_scope!r}")
         if reuse not in (None, True, False, AUTO_REUSE):
             raise ValueError(f"The reuse parameter must be True or False or None; it is {reuse!r}")
-        if use_resource is False:
+        if use_resource is False and program_graph.current() is None:
             raise ValueError("When eager execution is enabled, use_resource cannot be set to false.")
         _not_supported("caching_device", caching_device)
         _not_supported("partitioner", partitioner)
         self._name_or_scope, self._default_name = name_or_scope, default_name
         self._initializer, self._regularizer, self._dtype = initializer, regularizer, dtype
         self._custom_getter, self._constraint, self._auxiliary = custom_getter, constraint, auxiliary_name_scope
-        self._entered = []
+        self._reuse, self._entered = reuse, []
 
     def _opened(self, outer, counts):
         """(the scope to be entered, the name scope to be opened or None)"""
@@ -238,9 +245,11 @@ class variable_scope:
             if getattr(self, f"_{argument}") is not None:
                 setattr(scope, f"_{argument}", getattr(self, f"_{argument}"))
         scope._custom_getter = _through(scope._custom_getter, self._custom_getter)
+        if self._reuse is not None and not (self._reuse is False and scope._reuse is True):
+            scope._reuse = self._reuse  # TensorFlow's False does not undo what is around
         named = bool(name_scope) and self._auxiliary
         if named:
-            whole = _engine.push_scope(name_scope)
+            whole = open_scope(name_scope)
             scope._name_scope = scope._name_scope or whole + "/"
         set_current_scope(scope)
         self._entered.append((outer, scope, opened, named))

@@ -4,7 +4,7 @@ import inspect
 import threading
 
 from tapedeck import _engine, _initializers as initializers
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, program_graph
 from tapedeck._core.context import init_scope
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
@@ -35,6 +35,15 @@ class ScopeCounts:
         return unique
 
 
+def _require_reuse(name, reuse, exists):
+    """As TensorFlow's graphs: ValueError for a variable that may not be shared, and for one that must be and is not there."""
+    if exists and reuse is False:
+        raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?")
+    if not exists and reuse is True:
+        raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+                         "reuse=tf.AUTO_REUSE in VarScope?")
+
+
 class Store:
     """Makes variables by name, and keeps them where it shares them."""
 
@@ -51,15 +60,19 @@ class Store:
         if caching_device is not None:
             raise NotImplementedError("get_variable: caching_device is given; variables are not cached where execution is eager")
         constant = initializer is not None and not callable(initializer)
+        if program_graph.current() is not None:
+            _require_reuse(name, reuse, name in self.variables)
         if name in self.variables:
             return self._shared(name, shape, dtype, initializer if constant else None)
         value, dtype = _first_value(name, shape, dtype, initializer)
         arguments = {} if constraint is None else {"constraint": constraint}
+        if program_graph.current() is not None:
+            arguments.update(collections=collections, validate_shape=validate_shape)
         variable = _engine.Variable(value, trainable=trainable, name=name, dtype=dtype, import_scope="", **arguments)
         if self.shares:
             self.variables[name] = variable
         if regularizer is not None:
-            with init_scope():  # a trace would end with it
+            with contextlib.nullcontext() if program_graph.current() is not None else init_scope():  # a trace would end with it
                 loss = regularizer(variable)
             if loss is not None:
                 add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
@@ -121,6 +134,7 @@ class _Open(threading.local):
         self.scope = None
         self.store = _outermost
         self.counts = ScopeCounts()
+        self.without_graph = None  # the three, while a graph is the default one
 
 
 _outermost = Store(shares=False)
@@ -149,6 +163,21 @@ def set_current_scope(scope):
 
 def scope_counts():
     return _open.counts
+
+
+def change_graph(before, after):
+    """Another graph is the default one; None: of this thread none is. Each has its own scope, store and counts."""
+    state = _open.scope, _open.store, _open.counts
+    if before is None:
+        _open.without_graph = state
+    else:
+        before._variable_scopes = state
+    _open.scope, _open.store, _open.counts = _open.without_graph if after is None else after._variable_scopes
+
+
+def scopes_of_graph():
+    """What a new graph begins with."""
+    return None, Store(shares=True), ScopeCounts()
 
 
 def forget_scopes():

@@ -192,16 +192,6 @@ def _sparse_read(self, indices, name=None) -> _engine.Tensor:
     return op("gather")(self, indices)
 
 
-def _load(self, value, session=None) -> None:
-    """TensorFlow 1's name of assign() outside of a graph. session changes nothing."""
-    self.assign(value)
-
-
-def _initialized_value(self) -> _engine.Tensor:
-    """The value: eager variables always have one. TensorFlow 1's graphs need it where one variable begins as another does."""
-    return self.read_value()
-
-
 def _count_up_to(self, limit) -> _engine.Tensor:
     """The value, to which 1 is added then: tf.count_up_to."""
     return count_up_to(self, limit)
@@ -274,11 +264,8 @@ for _kind in _ROWS:
     _row_function(_kind)
 for _kind in _PLACES:
     _place_function(_kind)
-_engine._add_variable_methods(
-    {"initializer": property(lambda self: None, doc="None: in TensorFlow's graphs the op that sets the variable.")})
 _engine._add_variable_methods({method.__name__: naming(method) for method in (
     *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update,
     _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
-    _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__),
-    _named(_initialized_value, "initialized_value", _initialized_value.__doc__),
+    _named(_gather_nd, "gather_nd", _gather_nd.__doc__),
     _named(_count_up_to, "count_up_to", _count_up_to.__doc__))})

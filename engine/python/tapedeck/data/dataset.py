@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, program_graph
 from tapedeck._core.composites import require_few
 from tapedeck._core.public import public
 from tapedeck.data import settings, structure as _structure
@@ -139,11 +139,17 @@ class DatasetV2:
         return self._begun()._stream()
 
     def make_one_shot_iterator(self):
-        """An iterator (TensorFlow 1), whose get_next() raises tf.errors.OutOfRangeError at the end."""
+        """An iterator (TensorFlow 1), whose get_next() raises tf.errors.OutOfRangeError at the end. In a tf.Graph get_next() is called
+        once; it is the next element of each run."""
+        if program_graph.current() is not None:
+            return program_graph.service("iterator_of")(self, True)
         return Iterator(self)
 
     def make_initializable_iterator(self, shared_name=None):
-        """RuntimeError: an eager iterator begins when it is made."""
+        """In a tf.Graph an iterator, which begins when a session runs its `initializer`. Where ops run at once, RuntimeError: an
+        iterator begins there when it is made."""
+        if program_graph.current() is not None:
+            return program_graph.service("iterator_of")(self, False)
         raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled. "
                            "Use `for element in dataset` instead.")
 

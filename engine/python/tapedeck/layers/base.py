@@ -2,8 +2,9 @@
 import copy
 import inspect
 
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, program_graph
 from tapedeck._core.public import public
+from tapedeck._graph.collections import add_to_collection, GraphKeys
 from tapedeck._initializers import get as get_initializer
 from tapedeck._variables.scopes import get_variable, variable_scope, VariableScope
 from tapedeck.keras import backend, constraints, regularizers
@@ -104,12 +105,16 @@ class Layer(keras_base.Layer):
             def initializer(shape, dtype=None, partition_info=None):
                 return restored
         trainable = trainable is None or bool(trainable)
+        graph = program_graph.current()
+        made_before = graph and len(graph._variables)
         with variable_scope(self._scope, reuse=self._built or self._reuse, auxiliary_name_scope=False):
             variable = get_variable(name, shape=shape, dtype=dtype, initializer=get_initializer(initializer),
                                     trainable=trainable and self._trainable, constraint=constraints.get(constraint))
         regularizer = regularizers.get(regularizer)
         if regularizer is not None:
             self._regularized.append((variable, regularizer))
+            if graph is not None and len(graph._variables) > made_before:  # a shared variable has it already
+                add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(variable))
         self._trainable_when_made[id(variable)] = trainable
         return self._track(name, variable)
 

@@ -1,5 +1,7 @@
 """tf.layers.BatchNormalization, with TensorFlow 1's renormalization."""
-from tapedeck._core.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core.composites import op as _op, tensor
+from tapedeck._core.extents import is_late
 from tapedeck._core.public import public
 from tapedeck.keras.layers.normalization import BatchNormalization as KerasBatchNormalization
 from tapedeck.keras.layers.normalization import move_towards
@@ -54,6 +56,11 @@ class BatchNormalization(KerasBatchNormalization, Layer):
             and self._channel_axis in (1, 3)
 
     def call(self, inputs, training=False):
+        if is_late(training):
+            if self.renorm or self.adjustment is not None:
+                raise _engine.UnimplementedError("batch_normalization: training is a tensor of a graph, with renorm or adjustment; give "
+                                                 "True or False")
+            return self._called_by(training, inputs)
         if not training:
             return self._with(inputs, self.moving_mean, self.moving_variance)
         plain = not self.renorm and self.adjustment is None
@@ -67,10 +74,12 @@ class BatchNormalization(KerasBatchNormalization, Layer):
                 outputs, mean, variance = self._corrected(inputs, mean, variance)
         if self._trainable:
             if self.fused:
-                count = inputs.shape.num_elements() // max(mean.shape.num_elements(), 1)
-                variance = variance * (count / max(count - 1, 1))
+                variance = variance * _unbiased(inputs, mean)
             self._follow(inputs, mean, variance)
         return outputs
+
+    def _followed(self, inputs, mean, variance):
+        return mean, variance * _unbiased(inputs, mean) if self.fused else variance
 
     def _corrected(self, inputs, mean, variance):
         """(outputs, the mean and the variance that the moving ones follow)."""
@@ -106,6 +115,15 @@ class BatchNormalization(KerasBatchNormalization, Layer):
             move_towards(weight, _op("ones_like")(weight), self.renorm_momentum)
             found.append(moving / weight)
         return correction, distance, *found
+
+
+def _unbiased(inputs, mean):
+    """By what the variance of so many elements is multiplied: count / (count - 1)."""
+    if inputs.shape.is_fully_defined():
+        count = inputs.shape.num_elements() // max(mean.shape.num_elements(), 1)
+        return count / max(count - 1, 1)
+    count = _op("cast")(_op("size")(inputs), mean.dtype) / max(mean.shape.num_elements(), 1)
+    return count / _op("maximum")(count - 1, tensor(1, mean.dtype))
 
 
 functional(

@@ -10,6 +10,7 @@ import functools as _functools
 import inspect as _inspect
 
 from tapedeck import _engine
+from tapedeck._core import program_graph
 from tapedeck._core.arguments import having as _having
 from tapedeck._core.context import name_scope as _name_scope
 from tapedeck._core.public import public
@@ -76,6 +77,16 @@ def _metadata(plugin, description, content=b""):
     return _events.metadata(plugin, content, description or "", 0)
 
 
+_OF_GRAPHS = ("scalar", "histogram", "image")
+
+
+def _summary_of_graph(kind, name, data=None, *args, **kwargs):
+    """TensorFlow 1's function of that name, in a tf.Graph without a default writer. data is called tensor there, too."""
+    more = dict(zip(("max_outputs",) if kind == "image" else ("collections", "family"), args))
+    tensor = kwargs.pop("tensor", kwargs.pop("values", data))
+    return program_graph.service("summary")(kind, name, tensor, {**more, **kwargs})
+
+
 def _recorded_by_graphs(function):
     """In a function that is traced each run records, with the writer, the step and the name scopes that its trace had."""
     signature = _inspect.signature(function)
@@ -84,6 +95,9 @@ def _recorded_by_graphs(function):
     def recorded(*args, **kwargs):
         if not _engine.is_tracing():
             return function(*args, **kwargs)
+        state = _writers.state
+        if program_graph.current() is not None and state.writer is None and "step" not in kwargs and function.__name__ in _OF_GRAPHS:
+            return _summary_of_graph(function.__name__, *args, **kwargs)
         arguments = signature.bind(*args, **kwargs).arguments
         state, scope = _writers.state, _engine.current_scope()
         writer = state.writer
@@ -279,12 +293,14 @@ def trace_export(name, step=None, profiler_outdir=None):
 
 
 def _refuses(name, what, instead):
-    """What programs call that TensorFlow refuses in eager execution."""
+    """What programs call that TensorFlow has in graphs, and refuses in eager execution."""
     def refusing(*args, **kwargs):
+        if program_graph.current() is not None:
+            return program_graph.service(f"summary.{name}")(*args, **kwargs)
         raise RuntimeError(f"{what} is not compatible with eager execution, which writes summaries at once; use {instead}, or "
                            "tf.contrib.summary")
     refusing.__name__ = refusing.__qualname__ = name
-    refusing.__doc__ = f"Always a RuntimeError, as in TensorFlow where it executes eagerly: use {instead}."
+    refusing.__doc__ = f"TensorFlow 1's, in a tf.Graph. Elsewhere a RuntimeError, as in TensorFlow's eager execution: use {instead}."
     public(f"summary.{name}")(refusing)
 
 

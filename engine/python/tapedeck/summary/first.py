@@ -1,9 +1,12 @@
 """TensorFlow 1's tf.contrib.summary, as eager execution runs it. tapedeck.contrib.summary is the module that programs import."""
+import functools
+import inspect
 import os
 import re
 
 from tapedeck import _engine
 from tapedeck._core.arguments import having
+from tapedeck._core import program_graph
 from tapedeck._core.public import public
 from tapedeck.summary import curves, values, writers
 from tapedeck.summary.experimental import step_of
@@ -78,19 +81,53 @@ def flush(writer=None, name=None):
         having(writer, "flush: writer", "flush", "summary writer").flush()
 
 
+_COLLECTION = "_SUMMARY_V2"  # TensorFlow's name of it
+
+
+def _in_graph(function):
+    """The function; in a tf.Graph it makes an operation, which writes what the run has, to the writer that is the default one now."""
+    @functools.wraps(function)
+    def call(name, tensor, *args, **kwargs):
+        graph = program_graph.current()
+        if graph is None:
+            return function(name, tensor, *args, **kwargs)
+        writer, recording = writers.state.writer, writers.holds(False)
+        kwargs = dict(inspect.signature(function).bind(name, tensor, *args, **kwargs).arguments)
+        scope, step = _engine.current_scope(), kwargs.pop("step", None)
+        step = get_or_create_global_step() if step is None else step
+        kwargs["name"] = f"{scope}/{name}" if scope else name
+
+        def write(values):
+            if writer is not None and recording:
+                with writer.as_default(), writers.recording_if(True):
+                    function(**{**kwargs, "tensor": values[0], "step": int(values[1])})
+
+        _engine.graph_host_call(f"summary_{function.__name__}", write,
+                                [_engine.convert_to_tensor(tensor), _engine.convert_to_tensor(step)])
+        made = graph._new_operation("WriteSummary", [graph._engine.size - 1], f"{name}/{function.__name__}")
+        graph.add_to_collection(_COLLECTION, made)
+        return made
+
+    return call
+
+
 @public("contrib.summary.all_summary_ops")
 def all_summary_ops():
-    """RuntimeError: there is no graph whose ops it could name."""
-    raise RuntimeError("tf.contrib.summary.all_summary_ops is only supported in graph mode: eager execution writes summaries at "
-                       "once")
+    """The operations of the tf.Graph that write summaries, as a list. RuntimeError where ops run at once."""
+    graph = program_graph.current()
+    if graph is None:
+        raise RuntimeError("tf.contrib.summary.all_summary_ops is only supported in graph mode: eager execution writes summaries at "
+                           "once")
+    return graph.get_collection(_COLLECTION)
 
 
 @public("contrib.summary.summary_writer_initializer_op")
 def summary_writer_initializer_op():
-    """RuntimeError: writers are ready when they are made."""
-    raise RuntimeError("tf.contrib.summary.summary_writer_initializer_op is only supported in graph mode: writers are ready when "
-                       "they "
-                       "are made")
+    """[]: writers are ready when they are made. RuntimeError where ops run at once."""
+    if program_graph.current() is None:
+        raise RuntimeError("tf.contrib.summary.summary_writer_initializer_op is only supported in graph mode: writers are ready when "
+                           "they are made")
+    return []
 
 
 @public("contrib.summary.eval_dir")
@@ -121,6 +158,7 @@ def _record(name, family, step, make):
 
 
 @public("contrib.summary.scalar")
+@_in_graph
 def scalar(name, tensor, family=None, step=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
@@ -136,6 +174,7 @@ def scalar(name, tensor, family=None, step=None):
 
 
 @public("contrib.summary.histogram")
+@_in_graph
 def histogram(name, tensor, family=None, step=None):
     """A histogram of values in buckets that widen away from 0; in the notebook's Plots, which count values that are not finite separately,
     in 30 of one width. tensor: real numbers, finite. The others are those of scalar."""
@@ -148,6 +187,7 @@ def histogram(name, tensor, family=None, step=None):
 
 
 @public("contrib.summary.image")
+@_in_graph
 def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
     """Pictures, a value for each: "name/image/0", …; in the notebook's Plots together, as "name".
 
@@ -168,6 +208,7 @@ def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
 
 
 @public("contrib.summary.audio")
+@_in_graph
 def audio(name, tensor, sample_rate, max_outputs, family=None, step=None):
     """Sound, as WAV of 16 bits, a value for each: "name/audio/0", …
 
@@ -187,6 +228,7 @@ def _place(kind, place, most):
 
 
 @public("contrib.summary.generic")
+@_in_graph
 def generic(name, tensor, metadata=None, family=None, step=None):
     """A tensor for a plugin of TensorBoard's. metadata: bytes of a SummaryMetadata, or what has SerializeToString(). The others are
     those of scalar."""

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import context
+from tapedeck._core import context, program_graph
 from tapedeck._core.composites import tensor
 from tapedeck._core.public import public
 from tapedeck.train.updates import as_float, of_each
@@ -66,7 +66,16 @@ def _decay(name, global_step, function):
     """The rate function(step), or one for each of several steps. ValueError without global_step."""
     if global_step is None:
         raise ValueError(f"global_step is required for {name}.")
-    return DecayedRate(name, lambda: of_each(function, global_step))
+    rate = DecayedRate(name, lambda: of_each(function, global_step))
+    if program_graph.current() is None or isinstance(global_step, (int, float)):
+        return rate
+    if isinstance(global_step, _engine.Variable):  # a session has given it a value before
+        return _engine.graph_host_call(name, lambda _: [rate()], [global_step.read_value()], [("float32", global_step.shape)])[0]
+
+    def at(tensors):
+        return [_engine.constant(of_each(function, tensors[0]), "float32", None)]
+
+    return _engine.graph_host_call(name, at, [tensor(global_step)], [("float32", global_step.shape)])[0]
 
 
 @public("train.exponential_decay")

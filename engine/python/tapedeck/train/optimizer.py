@@ -2,6 +2,7 @@
 import inspect
 
 from tapedeck import _engine
+from tapedeck._core import program_graph
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
 from tapedeck._functions.host import called_by_graph
@@ -67,14 +68,16 @@ class Optimizer(SlotUpdater):
                           colocate_gradients_with_ops=False, grad_loss=None):
         """A list of (gradient, variable). The gradient is None where the loss does not depend on the variable.
 
-        loss: a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None
-        for all trainable variables that it reads, in the order of their construction; grad_loss: weights of the loss's elements.
-        The others change nothing.
+        loss: in a tf.Graph a tensor; elsewhere a function that returns a tensor, of no arguments, or of the variables in var_list
+        (TensorFlow 1.5); var_list: None for all trainable variables that it reads, in a graph for all that are trainable, in the order
+        of their construction; grad_loss: weights of the loss's elements. The others change nothing.
         Errors: RuntimeError for a loss that is not a function; ValueError for another gate_gradients.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. "
                              f"Not {gate_gradients}")
+        if program_graph.current() is not None:
+            return program_graph.service("compute_gradients")(loss, var_list, grad_loss)
         if not callable(loss) or isinstance(loss, (_engine.Tensor, _engine.Variable)):
             raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
         with GradientTape() as tape:
@@ -90,6 +93,7 @@ class Optimizer(SlotUpdater):
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Updates the variables; a gradient of None leaves its variable. global_step: a variable that 1 is added to, or None.
 
+        Returns: in a tf.Graph the operation that does it; elsewhere None.
         Errors: ValueError where there is no pair, and where all gradients are None; TypeError for a value that is not a gradient;
         NotImplementedError for a value that is not a variable.
         """
@@ -102,9 +106,11 @@ class Optimizer(SlotUpdater):
         wanted = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
         if not wanted:
             raise ValueError(f"No gradients provided for any variable: {_names(variable for _, variable in pairs)}.")
+        if program_graph.current() is not None:
+            return program_graph.service("apply_gradients")(self, wanted, global_step, name)
         if called_by_graph("apply_gradients", lambda values: self.apply_gradients(
                 list(zip(values, [variable for _, variable in wanted])), global_step), [gradient for gradient, _ in wanted]):
-            return
+            return None
         self._create_slots([variable for _, variable in wanted])
         self._prepare()
         updated = self._apply_all(wanted)
@@ -114,6 +120,7 @@ class Optimizer(SlotUpdater):
                 variable.assign(variable.constraint(variable.read_value()))
         if global_step is not None:
             global_step.assign_add(1)
+        return None
 
     def get_slot(self, var, name):
         """The slot of that name beside the variable, a variable; None where there is none."""
@@ -130,6 +137,10 @@ class Optimizer(SlotUpdater):
     def _other_variables(self):
         """Variables of the optimiser that are not slots."""
         return ()
+
+    def _builds_updates(self):
+        """Whether users' functions say in ops how variables are updated: a graph has them itself then."""
+        return type(self)._apply_all is Optimizer._apply_all
 
     def _apply_all(self, pairs):
         """What becomes of (gradient, variable) pairs; users' classes override the functions that it calls."""

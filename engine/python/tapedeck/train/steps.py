@@ -1,33 +1,49 @@
 """The global step, which counts the updates of a program, and averages over them."""
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import dtypes, program_graph
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
+from tapedeck._graph.collections import get_collection, GraphKeys
 from tapedeck.train.updates import as_float, number_variable, SlotUpdater
 
 _global_step = None
 
 
+def _graph(given):
+    if given is not None and not hasattr(given, "_global_step"):
+        raise TypeError(f"graph is {given!r}; needs a tf.Graph or None")
+    return program_graph.current() if given is None else given
+
+
 @public("train.get_global_step", "contrib.framework.get_global_step")
 def get_global_step(graph=None):
-    """The global step, an int64 variable; None where none was made."""
-    return _global_step
+    """The global step, an int64 variable; None where none was made. Each tf.Graph has its own, the current one where graph is None."""
+    graph = _graph(graph)
+    return _global_step if graph is None else graph._global_step
 
 
 @public("train.create_global_step", "contrib.framework.create_global_step")
 def create_global_step(graph=None):
     """Makes the global step, 0 at first: an int64 variable that is not trainable. ValueError where there is one."""
     global _global_step
-    if _global_step is not None:
+    if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
-    _global_step = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
-    return _global_step
+    graph = _graph(graph)
+    if graph is None:
+        _global_step = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
+        return _global_step
+    with graph.as_default():
+        graph._global_step = number_variable(0, dtype=dtypes.int64, name="global_step", import_scope="")
+        graph.add_to_collection(GraphKeys.GLOBAL_STEP, graph._global_step)
+    return graph._global_step
 
 
 @public("train.get_or_create_global_step", "contrib.framework.get_or_create_global_step")
 def get_or_create_global_step(graph=None):
     """The global step, made where there is none."""
-    return create_global_step() if _global_step is None else _global_step
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
 
 
 @public("train.assert_global_step", "contrib.framework.assert_global_step")
@@ -42,8 +58,8 @@ def assert_global_step(global_step_tensor):
 
 @public("train.global_step")
 def global_step(sess, global_step_tensor):
-    """The number in it. sess changes nothing."""
-    return int(global_step_tensor)
+    """The number in it: in the session where it is of a tf.Graph."""
+    return int(global_step_tensor if sess is None else having(sess, "global_step: sess", "run", "session").run(global_step_tensor))
 
 
 def reset_global_step():
@@ -86,17 +102,24 @@ class ExponentialMovingAverage(SlotUpdater):
     def apply(self, var_list=None):
         """Moves each variable's average to its value; the first call makes averages that are the values.
 
-        var_list: variables of floating dtypes. Errors: TypeError for others; ValueError without a list.
+        var_list: variables of floating dtypes; in a tf.Graph, None for the trainable ones. Returns: there the operation that does
+        it; elsewhere None. Errors: TypeError for others; ValueError without a list.
         """
+        graph = program_graph.current()
+        if var_list is None and graph is not None:
+            var_list = get_collection(GraphKeys.TRAINABLE_VARIABLES)
         if var_list is None:
             raise ValueError("ExponentialMovingAverage.apply: var_list is None; eager programs have no list of all variables")
         variables = [var_list] if isinstance(var_list, _engine.Variable) else list(var_list)
-        decay = self._decay_now()
         for variable in variables:
             if not isinstance(variable, _engine.Variable):
                 raise TypeError(f"ExponentialMovingAverage.apply: {variable!r} is not a variable")
             if not variable.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {variable.name}")
+        if graph is not None:
+            return program_graph.service("averaged")(self, variables)
+        decay = self._decay_now()
+        for variable in variables:
             value = variable.read_value()
             if self._zero_debias:
                 average = self._slot(variable, "biased", 0.0)
@@ -109,6 +132,16 @@ class ExponentialMovingAverage(SlotUpdater):
             else:
                 average = self._slot(variable, "average", value)
                 average.assign(_mixed(decay, average, value))
+        return None
+
+    def _make_averages(self, variables):
+        """The slots that apply() needs, of the current tf.Graph."""
+        for variable in variables:
+            if self._zero_debias:
+                self._slot(variable, "biased", 0.0)
+                self._slot(variable, "local_step", tensor(0.0, variable.dtype))
+            self._slot(variable, "average", 0.0 if self._zero_debias else variable.initialized_value())
+        return [slot for variable, _, slot in self._slots() if any(variable is each for each in variables)]
 
     def average(self, var):
         """The average beside the variable, a variable; None where there is none."""

@@ -2,6 +2,8 @@
 
 The ops (engine/optim) have the formulas; optimisers say which op, which slots, and the step's numbers.
 """
+import contextlib
+
 import numpy as np
 
 from tapedeck import _engine
@@ -9,6 +11,21 @@ from tapedeck._core import context
 from tapedeck._core.composites import op
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.trackable import Trackable
+
+
+_substitutes = {}  # id of a graph's tensor → its value in the run whose update is computed
+
+
+@contextlib.contextmanager
+def substituted(values):
+    """Hyperparameters that are tensors of a graph have these values inside, by their ids. With Python's lock held."""
+    before = dict(_substitutes)
+    _substitutes.update(values)
+    try:
+        yield
+    finally:
+        _substitutes.clear()
+        _substitutes.update(before)
 
 
 _MOST_KNOWN = 64
@@ -22,6 +39,8 @@ def value_of(number):
         return number
     if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)):
         number = number()
+    if _substitutes and isinstance(number, _engine.Tensor):
+        number = _substitutes.get(number._id, number)
     if not isinstance(number, (_engine.Tensor, _engine.Variable)) or number._place == "/cpu:0":
         return number
     value = number.read_value() if isinstance(number, _engine.Variable) else number
@@ -82,6 +101,16 @@ class SlotUpdater(Trackable):
     def __init__(self):
         object.__setattr__(self, "_slot_table", {})  # slot name → id(variable) → (variable, slot); no children
         object.__setattr__(self, "_target_table", {})  # (slot names) → id(variable) → (variable, *slots)
+        object.__setattr__(self, "_wanted_slots", None)  # a list: no update runs, they are noted
+
+    def _slots_of_update(self, pairs):
+        """[(variable, (name, initial value) of each slot)] that an update of (gradient, variable) pairs would make."""
+        object.__setattr__(self, "_wanted_slots", [])
+        try:
+            self._apply_all(pairs)
+            return self._wanted_slots
+        finally:
+            object.__setattr__(self, "_wanted_slots", None)
 
     def _slots(self):
         return [(variable, name, slot) for name, slots in self._slot_table.items() for variable, slot in slots.values()]
@@ -122,6 +151,9 @@ class SlotUpdater(Trackable):
     def _run(self, name, pairs, slots, numbers, attributes=(), rows=True):
         """One run of the op for each (gradient, variable), and for rows alone where the gradient is an IndexedSlices; rows=False:
         for all elements then, whose slots decay without a gradient too."""
+        if self._wanted_slots is not None:
+            self._wanted_slots += [(variable, slots) for _, variable in pairs]
+            return
         targets, gradients, sparse_targets, sparse_gradients = [], [], [], []
         for gradient, variable in pairs:
             if rows and isinstance(gradient, IndexedSlices):

@@ -2,7 +2,7 @@
 import inspect
 
 from tapedeck import _engine
-from tapedeck._core import context, dtypes, nest
+from tapedeck._core import context, dtypes, nest, program_graph
 from tapedeck._core.composites import either, op as _op
 from tapedeck._core.extents import as_dtype_of, extent
 from tapedeck._core.public import public
@@ -62,6 +62,7 @@ class Layer(_weights.Weights, Trackable):
 
     _dtype_of_first_input = False
     _casts_integers = False  # whether integers become the layer's dtype, too
+    _chooses = False  # whether call() takes a tensor of a tf.Graph as `training`
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -185,7 +186,8 @@ class Layer(_weights.Weights, Trackable):
             args, kwargs, symbolic = arguments.arguments(self, form, args, kwargs)
             if symbolic is not None:
                 return symbolic(self, args, kwargs)
-            if (training := arguments.late_training(form, args, kwargs)) is not None:
+            training = arguments.late_training(form, args, kwargs)
+            if training is not None and not (self._chooses and program_graph.current() is not None):
                 return arguments.call_by_training(self, form, args, kwargs, training)
         try:
             dtype = self._dtype

@@ -2,9 +2,10 @@
 
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
-from tapedeck._core.extents import extents, product
+from tapedeck._core.extents import extents, is_late, product
 from tapedeck._core.host_ops import needs_extents
 from tapedeck._core.shapes import TensorShape
+from tapedeck._graph.collections import collected_updates
 from tapedeck._nn import functions as nn
 from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
@@ -109,7 +110,29 @@ class BatchNormalization(_Scaled):
     def _wide(self, value):
         return value if value is None or self._spread is None else _reshape(value, self._spread)
 
+    _chooses = True
+
+    def _called_by(self, training, inputs):
+        """call() in the graph of a program of TensorFlow 1, where a run says whether it trains: the moving mean and variance move in an
+        operation of their own, which then runs or changes nothing."""
+        mean, variance = _op("moments")(inputs, self._over)
+        followed = self._followed(inputs, mean, variance)
+        chosen = []
+        for moving, now, goal in zip((self.moving_mean, self.moving_variance), (mean, variance), followed):
+            before = moving.read_value()
+            chosen.append(_op("where")(training, now, before))
+            if self._trainable:
+                with collected_updates("AssignMovingAvg"):
+                    moving.assign(_op("where")(training, moved(before, goal, self.momentum), before))
+        return self._with(inputs, *chosen)
+
+    def _followed(self, inputs, mean, variance):
+        """What the moving ones go towards."""
+        return mean, variance
+
     def call(self, inputs, training=False, mask=None):
+        if is_late(training):
+            return self._called_by(training, inputs)
         if not training or not self._trainable:
             return self._with(inputs, self.moving_mean, self.moving_variance)
         if mask is None and self._channel_axis is not None:
@@ -139,7 +162,13 @@ class BatchNormalization(_Scaled):
 
 def move_towards(moving, now, momentum):
     """moving·momentum + now·(1 − momentum); no tape sees it."""
-    moving.assign(_op("axpby")(momentum, moving, 1 - momentum, _op("stop_gradient")(now)))
+    with collected_updates("AssignMovingAvg"):
+        moving.assign(moved(moving, now, momentum))
+
+
+def moved(before, now, momentum):
+    """before·momentum + now·(1 − momentum)."""
+    return _op("axpby")(momentum, before, 1 - momentum, _op("stop_gradient")(now))
 
 
 @public("keras.layers.LayerNormalization")
