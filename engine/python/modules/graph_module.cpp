@@ -170,9 +170,10 @@ py::list specs_list(const Graph& graph, std::size_t first, std::size_t count) {
 }
 
 const char* kind_text(NodeKind kind) {
-  constexpr const char* names[] = {"parameter", "constant",   "read",    "assign", "op",
-                                   "branch",    "loop",       "custom",  "host",   "tape_start",
-                                   "tape_stop", "tape_watch", "gradient"};
+  constexpr const char* names[] = {"parameter", "constant",   "read",      "assign",     "op",
+                                   "branch",    "loop",       "unwind",    "absent",     "custom",
+                                   "host",      "tape_start", "tape_stop", "tape_watch", "gradient"};
+  static_assert(std::size(names) == static_cast<std::size_t>(NodeKind::gradient) + 1);
   return names[static_cast<std::size_t>(kind)];
 }
 
