@@ -1,7 +1,10 @@
 #include "engine/saved_model/function.h"
 
+#include <algorithm>
+
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
+#include "engine/ops/core/thread_state.h"
 #include "engine/saved_model/model.h"
 #include "engine/tensor/error.h"
 

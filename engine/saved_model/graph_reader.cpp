@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/data/data_error.h"
 #include "engine/graph/run.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
@@ -104,7 +105,7 @@ class GraphReader {
     const std::size_t parameters = graph_.arguments + graph_.captured.size();
     if ((node.kind == NodeKind::parameter) != (at < parameters))
       fail("the first " + std::to_string(parameters) + " nodes are parameters, and no others");
-    if (const Json* inputs = find_member(json, "in", place_))
+    if (find_member(json, "in", place_))
       for (const Json& input : list_at(json, "in", place_)) node.inputs.push_back(value(input));
     std::vector<graph::ValueSpec> results;
     if (find_member(json, "results", place_))

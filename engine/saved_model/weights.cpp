@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/backend/devices.h"
+#include "engine/data/data_error.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/elementwise/complex.h"
 #include "engine/tensor/error.h"
@@ -54,7 +54,7 @@ Tensor strings_at(const Json& value, const std::string& place) {
 }  // namespace
 
 void fail_at(const std::string& place, const std::string& what) {
-  fail<DataLossError>(place, ": ", what);
+  fail<data::DataLossError>(place, ": ", what);
 }
 
 const Json* find_member(const Json& object, const char* name, const std::string& place) {
