@@ -39,13 +39,14 @@ bool is_unattended() {
   return !is_observed && thread.detours == 0 && gpu_count() == 0;
 }
 
-Executable::Executable(Graph graph) : graph_(std::move(graph)), layout_(graph_) {
+Executable::Executable(Graph graph, Use use) : graph_(std::move(graph)), layout_(graph_) {
   for (const Node& node : graph_.nodes) {
     nested_.emplace_back();
     for (const auto& inner : node.graphs)
-      nested_.back().push_back(std::make_shared<const Executable>(*inner));
+      nested_.back().push_back(std::make_shared<const Executable>(*inner, use));
   }
   for (const Node& node : graph_.nodes) careful_.push_back(is_open(graph_, node));
+  if (use == Use::traced_again) return;
   schedule_ = std::make_unique<const Schedule>(graph_, layout_);
   gradients_ = std::make_unique<GradientGraphs>(graph_);
   plays_tapes_ = uses_tapes(graph_);
@@ -390,7 +391,7 @@ void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
 
 void Executable::run_steps(Run& run) const {
   for (std::size_t i = graph_.arguments + graph_.captured.size(); i < layout_.steps.size();) {
-    if (const std::size_t end = schedule_->end_of_group(i);
+    if (const std::size_t end = schedule_ ? schedule_->end_of_group(i) : i;
         end > i && !graph_.has_gaps && !run.needs_run_op()) {
       run_group(i, end, run);
       i = end;

@@ -21,7 +21,10 @@ struct NameIndex;
 /// A graph with what running it needs to know beforehand. Immutable; may run on several threads at once.
 class Executable {
  public:
-  explicit Executable(Graph graph);
+  /// `traced_again`: runs only while a graph is traced that gets all of its nodes. So what the graph says of
+  /// its results need not be true.
+  enum class Use : std::uint8_t { run, traced_again };
+  explicit Executable(Graph graph, Use use = Use::run);
   ~Executable();
 
   /// The results for these arguments, those of the graph's `captured` behind them. Bit for bit what the same
@@ -84,8 +87,8 @@ class Executable {
   std::vector<std::vector<std::shared_ptr<const Executable>>> nested_;  ///< of each node: its graphs
   std::vector<bool> careful_;  ///< of each node: whether shapes are unknown that it reads or gives
   Layout layout_;
-  std::unique_ptr<const Schedule> schedule_;
-  std::unique_ptr<GradientGraphs> gradients_;
+  std::unique_ptr<const Schedule> schedule_;          ///< nullptr where it is traced again
+  std::unique_ptr<GradientGraphs> gradients_;         ///< nullptr where it is traced again
   std::shared_ptr<OuterGradients> outer_gradients_;   ///< nullptr: no view asks
   bool plays_tapes_ = false;                          ///< that it makes itself
   std::unique_ptr<Specializations> specializations_;  ///< nullptr: all shapes are known
