@@ -54,10 +54,10 @@ class TestTorchSteps : public QObject, private TorchWindow {
                : nullptr;
   }
   /// F10 passes through what a VJP runs inside, and through the start of a playback. What the program's own
-  /// Function runs is code of its, forward and backward: its ops are steps.
+  /// Function runs is code of its, forward and backward: its ops are steps, and not the Function around them.
   bool isStopOfF10(qsizetype place) const {
     const Record& record = reference_[place];
-    if (record.kind == RecordKind::playback) return false;
+    if (record.kind == RecordKind::playback || record.kind == RecordKind::custom) return false;
     if (record.parent == 0) return true;
     const qsizetype parent = static_cast<qsizetype>(record.parent - reference_[0].number);
     if (reference_[parent].custom_gradient) return true;
