@@ -61,7 +61,7 @@ def _run(pass_on, outputs, inputs, keeps_graph):
         leaves = _hook_nodes(outputs, wants_leaves=not inputs)
     depth = _engine.torch.begin_backward(outputs, inputs or leaves, keeps_graph)
     try:
-        with _on_this_thread():
+        with _OnThisThread():
             results = pass_on()
     except BaseException as error:
         _engine.torch.end_backward(depth, (), f"{type(error).__name__}: {error}", keeps_graph)
@@ -70,9 +70,17 @@ def _run(pass_on, outputs, inputs, keeps_graph):
     return results
 
 
-def _on_this_thread():
+class _OnThisThread:
     """Nodes on another device run on a thread of its own otherwise, which knows nothing of the playback."""
-    return torch.autograd.set_multithreading_enabled(False)
+
+    def __enter__(self):
+        with torch._C.DisableTorchFunction():  # it is no call of the program's
+            self._was_enabled = torch.autograd.is_multithreading_enabled()
+            torch._C._set_multithreading_enabled(False)
+
+    def __exit__(self, *unused):
+        with torch._C.DisableTorchFunction():
+            torch._C._set_multithreading_enabled(self._was_enabled)
 
 
 class _Walk:
