@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/data/data_error.h"
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/run.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
@@ -162,6 +163,8 @@ class GraphReader {
         return check_loop(node);
       case NodeKind::custom:
         return fill_custom(json, node);
+      case NodeKind::host:
+        return fill_array_call(json, node);
       default:
         return fill_tape(json, node);
     }
@@ -190,7 +193,7 @@ class GraphReader {
     const Json none = Json::object();
     const Json* const given = find_member(json, "attributes", place_);
     const Json& attributes = given ? *given : none;
-    if (!attributes.is_object()) fail("'attributes' is no object");
+    if (!attributes.is_object()) fail("'attributes' is not an object");
     for (const AttributeSpec& spec : node.op->attributes) {
       const auto found = attributes.find(spec.name);
       if (found == attributes.end() && spec.required) fail("has no attribute '" + spec.name + "'");
@@ -223,7 +226,9 @@ class GraphReader {
         return dtype_of_name(member(json, "dtype", place), place);
       case AttributeKind::integers:
       case AttributeKind::shape: {
-        if (!json.is_array()) fail_at(place, "is no list of whole numbers");
+        if (json.is_number() && std::holds_alternative<std::int64_t>(spec.fallback))  // one for all axes
+          return integer_of(json, INT64_MIN, INT64_MAX, place);
+        if (!json.is_array()) fail_at(place, "is not a list of integers");
         std::vector<std::int64_t> numbers;
         for (const Json& one : json) numbers.push_back(integer_of(one, INT64_MIN, INT64_MAX, place));
         return numbers;
@@ -247,8 +252,8 @@ class GraphReader {
     late.attribute = static_cast<std::int32_t>(number(json[0], 0, size(node.attributes) - 1));
     const Attribute& sample = node.attributes[static_cast<std::size_t>(late.attribute)];
     const auto* const list = std::get_if<std::vector<std::int64_t>>(&sample);
-    if (!list && !std::holds_alternative<std::int64_t>(sample))
-      fail("an input gives what is no whole number");
+    if (!list && !std::holds_alternative<std::int64_t>(sample) && !std::holds_alternative<double>(sample))
+      fail("an input gives what is not a number");
     late.element = static_cast<std::int32_t>(number(json[1], -1, list ? size(*list) - 1 : -1));
     late.input = static_cast<std::int32_t>(number(json[2], 0, size(node.inputs) - 1));
     late.index = number(json[3], -1, INT32_MAX);
@@ -309,6 +314,30 @@ class GraphReader {
     }
     expect(node, own->inputs + own->outputs + read, own->outputs, graphs);
     node.own_gradient = std::move(own);
+  }
+
+  // ---- arrays
+
+  std::vector<std::int64_t> numbers_at(const Json& json, const char* name) const {
+    std::vector<std::int64_t> numbers;
+    if (find_member(json, name, place_))
+      for (const Json& one : list_at(json, name, place_)) numbers.push_back(number(one, 0, INT32_MAX));
+    return numbers;
+  }
+
+  void fill_array_call(const Json& json, Node& node) const {
+    const Json& given = member(json, "array", place_);
+    graph::ArrayCallForm form;
+    form.name = text_of(member(given, "call", place_), place_);
+    if (const Json* element = find_member(given, "element", place_))
+      form.kind = graph::ArrayKind{spec(*element), flag_of(member(given, "infers", place_), place_),
+                                   flag_of(member(given, "grows", place_), place_)};
+    form.numbers = numbers_at(given, "written");
+    form.cleared = numbers_at(given, "cleared");
+    if (const Json* axis = find_member(given, "axis", place_))
+      form.axis = number(*axis, -max_rank - 1, max_rank);
+    expect(node, node.inputs.size(), 1, 0);
+    node.host = std::make_shared<const graph::HostCall>(graph::array_call(std::move(form), node.inputs.size()));
   }
 
   // ---- tapes

@@ -103,16 +103,26 @@ void GraphWriter::add_own_gradient(const Graph& graph, const Node& node, Json& e
                   {"variables", variables}, {"given", own.given},   {"error", own.error}};
 }
 
+void GraphWriter::add_array_call(const graph::ArrayCallForm& form, Json& entry) {
+  Json array{{"call", form.name}};
+  if (form.kind) {
+    array["element"] = spec_json(form.kind->element);
+    array["infers"] = form.kind->infers;
+    array["grows"] = form.kind->grows;
+  }
+  if (!form.numbers.empty()) array["written"] = form.numbers;
+  if (!form.cleared.empty()) array["cleared"] = form.cleared;
+  if (form.axis != 0) array["axis"] = form.axis;
+  entry["array"] = std::move(array);
+}
+
 Json GraphWriter::node(const Graph& graph, const Node& node) {
   const std::optional<std::string_view> kind = saved_kind(node.kind);
-  if (node.kind == NodeKind::host || !kind) {
-    const bool is_array = node.kind == NodeKind::host && graph::is_array_call(node);
-    const std::string what =
-        node.kind == NodeKind::host ? "'" + node.host->name + "'" : "a part of a gradient";
-    fail<UnimplementedError>(graph.name, " cannot be saved: it calls ", what, traced_at(node),
-                             is_array ? ", an array of tensors, which saved models lack"
-                                      : ", which needs the program that it was traced in");
-  }
+  if (!kind || (node.kind == NodeKind::host && !graph::is_array_call(node)))
+    fail<UnimplementedError>(
+        graph.name, " cannot be saved: it calls ",
+        node.kind == NodeKind::host ? "'" + node.host->name + "'" : "a part of a gradient", traced_at(node),
+        ", which needs the program that it was traced in");
   Json entry{{"kind", *kind}};
   for (const Value input : node.inputs) entry["in"].push_back(value_json(input));
   for (std::size_t i = 0; i < node.results.size(); ++i)
@@ -127,6 +137,7 @@ Json GraphWriter::node(const Graph& graph, const Node& node) {
   if (node.op) add_op(node, entry);
   if (node.tape) add_tape(graph, node, entry);
   if (node.own_gradient) add_own_gradient(graph, node, entry);
+  if (node.host) add_array_call(*graph::array_call_form(node), entry);
   for (const auto& inner : node.graphs) entry["graphs"].push_back(write(*inner));
   return entry;
 }
