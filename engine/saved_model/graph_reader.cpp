@@ -1,8 +1,6 @@
 #include "engine/saved_model/graph_reader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "engine/data/data_error.h"
 #include "engine/graph/arrays/arrays.h"
@@ -10,6 +8,7 @@
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
 #include "engine/record/trace/scope.h"
+#include "engine/saved_model/attributes.h"
 #include "engine/saved_model/node_kinds.h"
 #include "engine/tensor/error.h"
 #include "engine/tensor/interrupt.h"
@@ -197,52 +196,14 @@ class GraphReader {
     for (const AttributeSpec& spec : node.op->attributes) {
       const auto found = attributes.find(spec.name);
       if (found == attributes.end() && spec.required) fail("has no attribute '" + spec.name + "'");
-      values.push_back(found == attributes.end() ? spec.fallback : attribute(*found, spec));
+      values.push_back(found == attributes.end() ? spec.fallback
+                                                 : read_attribute(*found, spec, place_ + "." + spec.name));
     }
     for (const auto& [name, value] : attributes.items())
       if (std::ranges::none_of(node.op->attributes,
                                [&](const AttributeSpec& spec) { return spec.name == name; }))
         fail("the op has no attribute '" + name + "'");
     node.attributes = Attributes(std::move(values));
-  }
-
-  Attribute attribute(const Json& json, const AttributeSpec& spec) const {
-    const std::string place = place_ + "." + spec.name;
-    if (json.is_null()) {
-      if (spec.required || !std::holds_alternative<std::monostate>(spec.fallback))
-        fail_at(place, "has null where a value belongs");
-      return {};
-    }
-    switch (spec.kind) {
-      case AttributeKind::boolean:
-        return flag_of(json, place);
-      case AttributeKind::integer:
-        return integer_of(json, INT64_MIN, INT64_MAX, place);
-      case AttributeKind::real:
-        return real(json, place);
-      case AttributeKind::text:
-        return text_of(json, place);
-      case AttributeKind::dtype:
-        return dtype_of_name(member(json, "dtype", place), place);
-      case AttributeKind::integers:
-      case AttributeKind::shape: {
-        if (json.is_number() && std::holds_alternative<std::int64_t>(spec.fallback))  // one for all axes
-          return integer_of(json, INT64_MIN, INT64_MAX, place);
-        if (!json.is_array()) fail_at(place, "is not a list of integers");
-        std::vector<std::int64_t> numbers;
-        for (const Json& one : json) numbers.push_back(integer_of(one, INT64_MIN, INT64_MAX, place));
-        return numbers;
-      }
-    }
-    fail_at(place, "has a kind of value that this release does not know");
-  }
-
-  static double real(const Json& json, const std::string& place) {
-    if (json.is_number()) return json.get<double>();
-    const std::string name = text_of(member(json, "real", place), place);
-    if (name == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (name != "inf" && name != "-inf") fail_at(place, "there is no number '" + name + "'");
-    return name == "inf" ? HUGE_VAL : -HUGE_VAL;
   }
 
   graph::LateNumber late_number(const Json& json, const Node& node) const {
@@ -337,7 +298,8 @@ class GraphReader {
     if (const Json* axis = find_member(given, "axis", place_))
       form.axis = number(*axis, -max_rank - 1, max_rank);
     expect(node, node.inputs.size(), 1, 0);
-    node.host = std::make_shared<const graph::HostCall>(graph::array_call(std::move(form), node.inputs.size()));
+    node.host =
+        std::make_shared<const graph::HostCall>(graph::array_call(std::move(form), node.inputs.size()));
   }
 
   // ---- tapes

@@ -1,10 +1,9 @@
 #include "engine/saved_model/graph_writer.h"
 
-#include <cmath>
-
 #include "engine/graph/arrays/arrays.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
+#include "engine/saved_model/attributes.h"
 #include "engine/saved_model/node_kinds.h"
 #include "engine/tensor/error.h"
 
@@ -30,19 +29,6 @@ Json spec_json(const graph::ValueSpec& spec) {
   return {{"dtype", dtype_name(spec.dtype)}, {"shape", std::move(shape)}};
 }
 
-struct AttributeJson {
-  Json operator()(std::monostate) const { return {}; }
-  Json operator()(double number) const {
-    if (std::isfinite(number)) return number;
-    return {{"real", std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf"}};
-  }
-  Json operator()(DType dtype) const { return {{"dtype", dtype_name(dtype)}}; }
-  template <class T>
-  Json operator()(const T& plain) const {
-    return plain;
-  }
-};
-
 /// " (model.py:12)"; empty where that is not known.
 std::string traced_at(const Node& node) {
   if (node.location == 0) return {};
@@ -67,7 +53,7 @@ std::size_t GraphWriter::number_of(const Variable& variable, const Graph& graph)
 void GraphWriter::add_op(const Node& node, Json& entry) const {
   entry["op"] = node.op->name;
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
-    entry["attributes"][node.op->attributes[i].name] = std::visit(AttributeJson(), node.attributes[i]);
+    entry["attributes"][node.op->attributes[i].name] = attribute_json(node.attributes[i]);
   for (const graph::LateNumber& late : node.late)
     entry["late"].push_back(Json::array({late.attribute, late.element, late.input, late.index}));
   if (node.draws) entry["draws"] = true;

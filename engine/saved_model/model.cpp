@@ -102,8 +102,8 @@ Json model_json(const Model& model, WeightsToWrite& weights) {
   return json;
 }
 
-/// One at a time writes a folder, while none reads it, as far as its file system has locks. Who reads finds the
-/// weights that belong to the graphs.
+/// One at a time writes a folder, while none reads it, as far as its file system has locks. Who reads finds
+/// the weights that belong to the graphs.
 class FolderLock {
  public:
   FolderLock(const fs::path& folder, bool writes)
@@ -115,8 +115,8 @@ class FolderLock {
   const data::Descriptor folder_;
 };
 
-/// The weights under a name of their own bytes: those of an older model stay beside them. Unless they are kept,
-/// they are removed again where they are new.
+/// The weights under a name of their own bytes: those of an older model stay beside them. Where they are new
+/// and no model came to name them, they are removed again.
 class NewWeights {
  public:
   NewWeights(const fs::path& folder, const WeightsToWrite& weights) : folder_(folder) {
@@ -130,13 +130,18 @@ class NewWeights {
   }
   ~NewWeights() {
     std::error_code ignored;
-    if (is_new_) fs::remove(folder_ / name_, ignored);
+    if (is_new_ && !is_named()) fs::remove(folder_ / name_, ignored);
   }
   NewWeights(const NewWeights&) = delete;
   const std::string& name() const { return name_; }
-  void keep() { is_new_ = false; }
 
  private:
+  bool is_named() const {
+    std::ifstream file(folder_ / model_file, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    return bytes.find(name_) != std::string::npos;
+  }
+
   const fs::path& folder_;
   std::string name_;
   bool is_new_ = false;
@@ -258,13 +263,12 @@ void write_model(const std::string& folder, const Model& model) {
   fs::create_directories(path, error);
   if (error) data::fail_with_errno(error.value(), folder);
   const FolderLock lock(path, true);
-  NewWeights written(path, weights);
+  const NewWeights written(path, weights);
   json["weights"] = written.name();
-  const std::string rest = json.dump(1).substr(1);  // behind the brace, which the first line has
+  const std::string rest = json.dump().substr(1);  // behind the brace, which the first line has
   data::WholeFile file((path / model_file).string());
   file.write(first_line_begin() + checksum_text(data::crc32c(rest)) + first_line_end);
   file.write(rest);
-  written.keep();
   file.commit();
   remove_old_weights(path, written.name());
 }

@@ -1,7 +1,7 @@
 // Classifies pictures with a model that a notebook trained and saved, without Python:
 //     tapedeck_serve FOLDER PICTURE…
-// samples/convnet.ipynb ends with such a folder. Its signature takes pictures (a batch, rows, columns, channels)
-// of uint8, and gives a `kind` (a text) and a `chance` of each.
+// samples/convnet.ipynb ends with such a folder. Its signature takes pictures (a batch, rows, columns,
+// channels) of uint8, and gives a `kind` (a text) and a `chance` of each.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -28,8 +28,8 @@ Tensor picture_at(const char* path, const Function::Parameter& pictures) {
   const Tensor picture = data::decode_image(bytes_of(path), static_cast<int>(pictures.shape.back()));
   for (std::size_t axis = 0; axis < 2; ++axis)
     if (pictures.shape[axis + 1] >= 0 && pictures.shape[axis + 1] != picture.dim(static_cast<int>(axis)))
-      fail<InvalidArgumentError>("it has ", picture.dim(0), " rows of ", picture.dim(1), " pixels; the model takes ",
-                                 pictures.shape[1], " of ", pictures.shape[2]);
+      fail<InvalidArgumentError>("it has ", picture.dim(0), " rows of ", picture.dim(1),
+                                 " pixels; the model takes ", pictures.shape[1], " of ", pictures.shape[2]);
   return ops::expand_dims(picture, 0);
 }
 

@@ -304,8 +304,7 @@ constexpr ArrayCallRow rows[] = {{make_name, 1, made_array},
 const ArrayCallRow& row_of(const ArrayCallForm& form, std::size_t inputs) {
   const auto* const row =
       std::ranges::find_if(rows, [&](const ArrayCallRow& one) { return one.name == form.name; });
-  if (row == std::end(rows))
-    fail<InvalidArgumentError>("TensorArray: there is no call '", form.name, "'");
+  if (row == std::end(rows)) fail<InvalidArgumentError>("TensorArray: there is no call '", form.name, "'");
   const std::size_t wanted = row->inputs + form.numbers.size();
   if (inputs != wanted || form.kind.has_value() != (form.name == make_name))
     fail<InvalidArgumentError>(form.name, ": has ", inputs, " inputs; takes ", wanted);
@@ -360,11 +359,9 @@ Tensor array_of(ArrayKind kind, const Tensor& count, std::span<const std::int64_
   const ValueSpec result{carrier_dtype(kind.element.dtype), {}, {}};
   Tensors inputs(1, count);
   inputs.insert(inputs.end(), written.begin(), written.end());
-  return called({make_name,
-                 std::move(kind),
-                 {numbers.begin(), numbers.end()},
-                 {cleared.begin(), cleared.end()}},
-                result, inputs);
+  return called(
+      {make_name, std::move(kind), {numbers.begin(), numbers.end()}, {cleared.begin(), cleared.end()}},
+      result, inputs);
 }
 
 Tensor array_append(const Tensor& array, const Tensor& value) {

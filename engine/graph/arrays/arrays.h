@@ -42,10 +42,10 @@ bool carries_array(const Tensor& tensor);
 
 /// A call as data.
 struct ArrayCallForm {
-  std::string name = {};                ///< "TensorArray.write"; "TensorArray" makes one
-  std::optional<ArrayKind> kind = {};   ///< of one that it makes
+  std::string name = {};                                 ///< "TensorArray.write"; "TensorArray" makes one
+  std::optional<ArrayKind> kind = {};                    ///< of one that it makes
   std::vector<std::int64_t> numbers = {}, cleared = {};  ///< of its elements: as array_of() has them
-  std::int64_t axis = 0;                ///< of stack and concat
+  std::int64_t axis = 0;                                 ///< of stack and concat
 };
 
 /// Whether the node is one of these calls: it depends on its inputs alone, and may be made again.

@@ -314,7 +314,7 @@ class TestSavedModel : public QObject {
     saved_model::write_model(path, model_of(layer));
     const fs::path files[] = {path / "model.json", weights_of(path)};
     const std::string texts[] = {text_of(files[0]), text_of(files[1])};
-    const Campaign damage{"saved_model_damage", "damaged folders", 400, 5'000, "further random damage"};
+    const Campaign damage{"saved_model_damage", "damaged folders", 250, 5'000, "further random damage"};
     auto random = damage.random();
     for (std::uint64_t i = 0; i < damage.count(); ++i) {
       const std::size_t which = i % 2;
@@ -346,7 +346,7 @@ class TestSavedModel : public QObject {
     const auto original = nlohmann::json::parse(text_of(path / "model.json"));
     write_json(path / "model.json", original);
     QCOMPARE(saved_model::read_model(path).graphs.size(), std::size_t{1});
-    const Campaign lies{"saved_model_lies", "models with changed values", 1'500, 20'000,
+    const Campaign lies{"saved_model_lies", "models with changed values", 250, 5'000,
                         "further random changes"};
     auto random = lies.random();
     std::uint64_t refused = 0;

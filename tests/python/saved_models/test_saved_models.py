@@ -81,7 +81,7 @@ class Modules(SavedTest):
         again = self.saved(network)
         for x in (X, X[:1], -X):
             def gradients(model, x=x):
-                with tf.GradientTape() as outer, tf.GradientTape() as tape:
+                with tf.GradientTape() as tape:
                     results = [model(tf.constant(x)), model.rows(x)["rows"], model.slope(x)]
                     loss = tf.add_n([tf.reduce_sum(tf.sin(each)) for each in results])
                 found = tape.gradient(loss, [model.w, model.parts[0]])
@@ -123,6 +123,23 @@ class Modules(SavedTest):
         before = again(X)
         again.w.assign(again.w * 2)
         self.assertFalse(np.array_equal(before, again(X)))
+
+    def test_variables_that_a_first_call_makes(self):
+        class Late(tf.Module):
+            def __init__(self):
+                super().__init__()
+                self.b = None
+
+            @tf.function(input_signature=[tf.TensorSpec([])])
+            def f(self, x):
+                if self.b is None:
+                    self.b = tf.Variable(3., name="late")
+                return x * self.b
+
+        again = self.saved(Late())  # never called: saving traces it
+        with tf.GradientTape() as tape:
+            y = again.f(2.)
+        self.assertEqual((float(y), float(tape.gradient(y, again.b)), again.b.name), (6, 2, "late:0"))
 
     def test_loaded_variables_are_trained(self):
         again = self.saved(Network())
@@ -202,7 +219,8 @@ class Modules(SavedTest):
 
     def test_all_dtypes_of_variables_constants_and_arguments(self):
         values = [tf.constant([1, 0, 1], dtype) for dtype in (
-            tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.int32, tf.uint32, tf.int64, tf.uint64)]
+            tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.int32, tf.uint32, tf.int64,
+            tf.uint64)]
         values += [tf.constant([True, False]), tf.constant([b"a\xff", "ü"]), tf.constant([1 + 2j, -.5j], tf.complex64),
                    tf.constant([1 + 2j, -.5j], tf.complex128), tf.constant([], tf.float32), tf.constant(np.nan), tf.constant(-0.)]
 
@@ -280,7 +298,7 @@ class Modules(SavedTest):
         self.assertEqual(list(again.all[2]["b"][:2]), [None, 2.5])
         self.assertFalse(hasattr(again, "plain"))
         with self.assertRaisesRegex(AttributeError, "has no attribute 'plain'; it has all, signatures"):
-            again.plain  # noqa: B018
+            again.plain
         with self.assertRaises(TypeError):
             again(1)
         module.all.append(object())

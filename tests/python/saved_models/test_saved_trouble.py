@@ -58,8 +58,8 @@ class Refusals(SavedTest):
         other = tf.Variable(1., name="other")
         module = tf.Module()
         module.f = tf.function(lambda x: x * other, input_signature=[tf.TensorSpec([])])
-        self.assert_refused(module, AssertionError, r"Tried to export a function which references an 'untracked' resource: the root\.f uses "
-                            "the variable 'other:0'")
+        self.assert_refused(module, AssertionError, r"Tried to export a function which references an 'untracked' resource: the root\.f "
+                            "uses the variable 'other:0'")
 
     def test_objects_that_cannot_be_saved(self):
         for thing in (3, "text", tf.function(lambda x: x), [tf.Variable(1.)]):

@@ -8,7 +8,7 @@ from tapedeck._functions.concrete import ConcreteFunction
 from tapedeck._functions.function import Function, Method
 from tapedeck._functions.structures import Shown
 from tapedeck._saved_model import keras_models
-from tapedeck._saved_model.functions import LoadedFunction, LoadedSignature, signature_of, signature_parts, SignatureMap
+from tapedeck._saved_model.functions import LoadedFunction, signature_of, signature_parts, SignatureMap
 from tapedeck._saved_model.structures import decoded, encoded, NotSavedError, results_decoded, results_encoded
 from tapedeck.data.specs import TensorSpec
 
@@ -64,7 +64,7 @@ def functions_of(thing):
     found = {}
     for owner in type(thing).__mro__:
         for name, value in vars(owner).items():
-            if isinstance(value, Function) and name not in found:
+            if isinstance(value.__func__ if isinstance(value, staticmethod) else value, Function) and name not in found:
                 found[name] = getattr(thing, name)
     for name, value in getattr(thing, "__dict__", {}).items():
         if is_function(value):

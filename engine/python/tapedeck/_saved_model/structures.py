@@ -69,9 +69,10 @@ _named = {}
 
 
 def _namedtuple(name, fields):
-    if (name, *fields) not in _named:
-        _named[name, *fields] = collections.namedtuple(name, fields)
-    return _named[name, *fields]
+    key = (name, *fields)
+    if key not in _named:
+        _named[key] = collections.namedtuple(name, fields)
+    return _named[key]
 
 
 _DECODERS = {
