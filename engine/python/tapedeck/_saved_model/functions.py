@@ -44,7 +44,7 @@ def _fitted(expected, value, convert):
             raise _UnfitError
         keys = nest._sorted_keys(expected) if is_dict else range(len(expected))
         return [tensor for key in keys for tensor in _fitted(expected[key], value[key], convert)]
-    if isinstance(expected, Shown) or type(value) is not type(expected) or value != expected:
+    if isinstance(expected, Shown) or type(value) is not type(expected) or not (value == expected or repr(value) == repr(expected)):
         raise _UnfitError
     return []
 
@@ -54,12 +54,28 @@ def _lines(args, kwargs):
     return f"  Positional arguments ({len(args)} total):{positional}\n  Keyword arguments: {kwargs!r}"
 
 
+def _shown(concrete):
+    """The signature as text: "f(x: float32 (None, 2), k=2)"."""
+    def text(value):
+        if isinstance(value, TensorSpec):
+            return f"{value.dtype.name} {'of any rank' if value.shape is None else tuple(value.shape)}"
+        return repr(nest.map_structure(text, value)) if nest.is_nested(value) else repr(value)
+
+    args, kwargs = concrete._structure
+    pairs = [*zip(concrete._parameter_names(len(args)), args), *sorted(kwargs.items())]
+    parts = [f"{name}: {text(value)}" if isinstance(value, TensorSpec) else f"{name}={text(value)}" for name, value in pairs]
+    return f"{concrete.name}({', '.join(parts)})"
+
+
 class LoadedFunction:
     """A tf.function of a saved model. A call runs the trace that its arguments fit; there is no code to trace others from."""
 
     def __init__(self, name, signature, concrete_functions, input_signature=None):
         self.__name__ = self.name = name
         self.signature, self.concrete_functions, self.input_signature = signature, concrete_functions, input_signature
+        self._listed = _engine.debug.TracedFunction(name, "", 0)  # by the debugger, too
+        for concrete in concrete_functions:
+            self._listed.add(concrete.trace, _shown(concrete), [("first", "", "loaded from a saved model")])
 
     def _bound(self, args, kwargs):
         if self.signature is None:

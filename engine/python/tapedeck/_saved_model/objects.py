@@ -166,8 +166,8 @@ class Saved:
                 try:
                     items.append({"value": encoded(value)})
                 except NotSavedError as error:
-                    raise ValueError(f"{place} cannot be saved: it is {error}; a saved model has variables, functions, objects like "
-                                     "tf.Module, and Python's numbers and texts in lists and dicts") from None
+                    warnings.warn(f"saved_model.save: {place} is left out: it is {error}", stacklevel=2)
+                    items.append({"value": {"shown": repr(value)}})
         return {"kind": kind, "items": items} if kind != "dict" else {"kind": kind, "keys": [encoded(key) for key in keys], "items": items}
 
     def _trace(self, concrete, path):
