@@ -19,7 +19,9 @@ struct AttributeJson {
   }
 };
 
-double real_of(const Json& json, const std::string& place) {
+/// An integer stays one: a range of integers has no floating dtype.
+Attribute real_of(const Json& json, const std::string& place) {
+  if (json.is_number_integer()) return integer_of(json, INT64_MIN, INT64_MAX, place);
   if (json.is_number()) return json.get<double>();
   const std::string name = text_of(member(json, "real", place), place);
   if (name == "nan") return std::numeric_limits<double>::quiet_NaN();
