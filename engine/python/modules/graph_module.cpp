@@ -14,6 +14,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/modules/graph_arrays.h"
 #include "engine/python/modules/graph_calls.h"
+#include "engine/python/modules/graph_function.h"
 #include "engine/python/modules/host_function.h"
 #include "engine/python/modules/program_graph.h"
 #include "engine/python/modules/tape_object.h"
@@ -34,42 +35,6 @@ using graph::Executable;
 using graph::Graph;
 using graph::NodeKind;
 using graph::Value;
-
-/// A traced function; its graph keeps variables and captured tensors alive.
-struct GraphFunction {
-  std::shared_ptr<graph::TracedGraph> trace;  ///< views read it, too
-  const Graph& traced;
-  const std::vector<graph::NamedPassed>& passes;
-  Executable executable;
-
-  explicit GraphFunction(Graph graph)
-      : trace(std::make_shared<graph::TracedGraph>(std::move(graph))),
-        traced(trace->traced),
-        passes(trace->passes),
-        executable(trace->running()) {
-    executable.note_gradients(trace->gradients);
-  }
-
-  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
-  /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
-  /// bit. With Python's lock, which folding constants may give up for a while: so another thread may make it,
-  /// too, and no mutex is held.
-  const Executable& here() const {
-    const detail::ThreadState& thread = detail::thread_state;
-    if (!is_tracing() && (thread.recording == 0 || thread.quiet != 0)) return executable;
-    if (!merges_) return executable;
-    if (!unmerged_) {
-      auto made = std::make_unique<Executable>(graph::unmerged(traced));
-      made->note_gradients(trace->gradients);
-      if (!unmerged_) unmerged_ = std::move(made);
-    }
-    return *unmerged_;
-  }
-
- private:
-  const bool merges_ = graph::merges(passes);
-  mutable std::unique_ptr<Executable> unmerged_;
-};
 
 /// A Python exception is set while it travels through the engine.
 template <class Function>
