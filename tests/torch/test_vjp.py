@@ -62,11 +62,21 @@ F.hardtanh(x, 0.2, 0.7)
 F.leaky_relu(x - 0.5, 0.2)
 F.prelu(x - 0.5, y[0, :1])
 F.elu(x - 0.5)
+F.elu(x - 0.5, alpha=0.7)
+F.selu(x - 0.5)
+F.celu(x - 0.5, alpha=2.0)
+torch.ops.aten.threshold_backward(y, x - 0.5, 0)
 F.gelu(x)
 F.gelu(x, approximate="tanh")
 F.silu(x)
 F.mish(x)
 F.softplus(x)
+F.softplus(x, beta=3)
+x[x > 0.5]
+x[torch.tensor(True)]
+x[x[:, 0] > 0.2]
+x[x[:, 0] > 0.2, 1]
+image[1, image[1] > 0]
 F.hardswish(6 * x - 3)
 (x - 0.5).relu()
 x.view(2, 6)
@@ -197,7 +207,7 @@ class Vjps(RecordedPrograms):
             assert len(shown) > len(calls)
             wrong = [(one["vjp"]["op"], one["forward"]["attributes"], one["problem"]) for one in shown if not formula(one)]
             assert not wrong, wrong
-            addmm = next(one for one in shown if "beta" in one["forward"]["vjp_formula"])
+            addmm = next(one for one in shown if "beta·dC" in one["forward"]["vjp_formula"])
             assert formula(addmm) == "dx = beta·dC, dA = alpha·dC·Bᵀ, dB = alpha·Aᵀ·dC; with x self, A mat1, B mat2", formula(addmm)
             assert saved(addmm)["beta"] == "2" and saved(addmm)["alpha"] == "3", saved(addmm)
         """)
@@ -205,9 +215,9 @@ class Vjps(RecordedPrograms):
     def test_formulas_that_do_not_fit_the_call_are_not_shown(self):
         self.check("""
             x = torch.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
-            y = torch.nn.functional.elu(x, alpha=2.0) + x[x > 0].sum() + torch.nn.functional.softplus(x, beta=2)
+            y = x.frexp()[0]
             (y.logit(0.1) + torch.linalg.vector_norm(x, ord=3)).sum().backward()
-            for op, text in (("aten.elu", "no alpha"), ("aten.index.Tensor", "indexed by a mask"), ("aten.softplus", "no beta"),
+            for op, text in (("aten.frexp.Tensor", "no op like it"),
                              ("aten.logit", "no op like it"), ("aten.linalg_vector_norm", "ord = 2")):
                 parts = vjp(op)
                 assert parts["forward"]["vjp_formula"] == "none" and text in parts["problem"], (op, parts["problem"])
@@ -233,6 +243,16 @@ class Vjps(RecordedPrograms):
             own, sinh = vjp("autograd.Own"), vjp("aten.sinh")
             assert own["forward"]["kind"] == "custom" and "autograd.Own" in own["forward"]["op"] and own["problem"] is None, own
             assert sinh["forward"]["vjp_formula"] == "none" and "other numbers than PyTorch's VJP" in sinh["problem"], sinh["problem"]
+        """)
+
+    def test_sums_that_cancel_have_their_formula(self):
+        """The gradient of a bias in front of a batch normalisation is zero; what is computed is rounding, in each library another."""
+        self.check("""
+            torch.manual_seed(2)
+            layer = torch.nn.Sequential(torch.nn.Linear(6, 24), torch.nn.BatchNorm1d(24))
+            layer(torch.randn(128, 6)).square().mean().backward()
+            assert 0 < layer[0].bias.grad.abs().max() < 1e-6
+            assert vjp("aten.addmm")["problem"] is None, vjp("aten.addmm")["problem"]
         """)
 
     def test_an_element_is_taken_apart_into_terms(self):
@@ -291,10 +311,9 @@ class Vjps(RecordedPrograms):
         """)
 
     def test_most_vjps_of_the_programs_have_a_formula(self):
-        """One VJP of each op of a program, compared with PyTorch's numbers. Without lstm.py: its answers were not there after half a
-        minute, on a busy machine; why is not known."""
+        """One VJP of each op of a program, compared with PyTorch's numbers."""
         total, reasons = collections.Counter(), collections.Counter()
-        for path in (path for path in PROGRAMS if path.stem != "lstm"):
+        for path in PROGRAMS:
             with tempfile.NamedTemporaryFile("r") as answer:
                 self.check(f"""
                     import contextlib, io, runpy

@@ -181,19 +181,28 @@ ForeignResult gathered(const ForeignArguments& call) {
           "dx = sums of dz by index along dim, none for index; with x self"};
 }
 
-/// x[i, j]: integers for the first axes, or for one axis.
+/// Where the mask is true: indices of each of its axes.
+void add_places(const Tensor& mask, Tensors& indices) {
+  if (mask.rank() == 0) throw NoFormula{"it is indexed by a single truth value"};
+  const Tensor places = call_row1("where_indices", {ops::cast(mask, DType::bool_)});
+  for (const Tensor& along : ops::unstack(places, 1)) indices.push_back(along);
+}
+
+/// x[i, j]: integers for the first axes, or for one axis; a mask for one or several of them.
 ForeignResult indexed(const ForeignArguments& call) {
   const Tensor& self = call.tensor("self");
   Tensors indices;
   std::int64_t first = -1, axis = 0;
   for (const Tensor& index : call.tensors("indices")) {
-    if (index && (index.dtype() == DType::bool_ || index.dtype() == DType::uint8))
-      throw NoFormula{"it is indexed by a mask"};
     if (index && first < 0) first = axis;
     if (index && first + static_cast<std::int64_t>(indices.size()) != axis)
       throw NoFormula{"it is indexed at axes that are not beside each other"};
-    if (index) indices.push_back(ops::cast(index, DType::int64));
-    ++axis;
+    const bool is_mask = index && (index.dtype() == DType::bool_ || index.dtype() == DType::uint8);
+    if (is_mask)
+      add_places(index, indices);
+    else if (index)
+      indices.push_back(ops::cast(index, DType::int64));
+    axis += is_mask ? index.rank() : 1;
   }
   const std::string formula = "dx = sums of dz by indices, none for indices; with x self";
   if (indices.empty()) throw NoFormula{"it is not indexed"};

@@ -109,16 +109,33 @@ ForeignResult prelu(const ForeignArguments& call) {
       "dx = dz where x > 0, else weight·dz; d(weight) = 0 where x > 0, else dz·x; with x self"};
 }
 
+/// scale·x above zero, else scale·alpha·(e^(input_scale·x) − 1).
+Tensor exponential_unit(const Tensor& self, double scale, double alpha, double input_scale) {
+  const Tensor zero = Tensor::scalar(0, self.dtype()), above = ops::greater(self, zero);
+  const Tensor below = ops::where(above, zero, self);  // finite where it is not chosen
+  return ops::where(above, self * scale, (ops::exp(below * input_scale) - 1.0) * (alpha * scale));
+}
+
 ForeignResult elu(const ForeignArguments& call) {
-  if (call.number_or("alpha", 1) != 1 || call.number_or("scale", 1) != 1 ||
-      call.number_or("input_scale", 1) != 1)
-    throw NoFormula{"the formula of elu has no alpha, scale and input_scale"};
-  return {{call_row1("elu", {call.operand("self")})}};
+  const std::string factors = factor_text(call, "alpha") + factor_text(call, "scale");
+  const std::string lowest = factors.empty() ? "1" : factors.substr(0, factors.rfind("·"));
+  return {{exponential_unit(call.operand("self"), call.number_or("scale", 1), call.number_or("alpha", 1),
+                            call.number_or("input_scale", 1))},
+          "dx = " + factor_text(call, "scale") + "dz where x > 0, else " + factor_text(call, "input_scale") +
+              "dz·(z + " + lowest + "); with x self"};
+}
+
+ForeignResult celu(const ForeignArguments& call) {
+  const double alpha = call.number_or("alpha", 1);
+  return {{exponential_unit(call.operand("self"), 1, alpha, 1 / alpha)},
+          alpha == 1 ? "dx = dz where x > 0, else dz·(z + 1); with x self"
+                     : "dx = dz where x > 0, else dz·(z + alpha)/alpha; with x self"};
 }
 
 ForeignResult softplus(const ForeignArguments& call) {
-  if (call.number_or("beta", 1) != 1) throw NoFormula{"the formula of softplus has no beta"};
-  return {{ops::softplus(call.operand("self"))}};
+  const double beta = call.number_or("beta", 1);
+  if (beta == 1) return {{ops::softplus(call.operand("self"))}};
+  return {{ops::softplus(call.operand("self") * beta) / beta}, "dx = dz·sigmoid(beta·x); with x self"};
 }
 
 ForeignResult gelu(const ForeignArguments& call) {
@@ -149,7 +166,7 @@ ForeignResult hardswish(const ForeignArguments& call) {
 ForeignResult threshold_backward(const ForeignArguments& call) {
   if (call.number("threshold") != 0) throw NoFormula{"the formula of relu_grad has no threshold"};
   const Tensor self = call.operand("self"), gradient = call.operand("grad_output");
-  return {{call_row1("relu_grad", {self, gradient})},
+  return {{call_row1("relu_grad", {gradient, self})},
           "dg = dz where self > 0, else 0; with g grad_output; none for self"};
 }
 
@@ -195,6 +212,7 @@ constexpr NamedRule rules[] = {
     {"hardtanh", &hardtanh},
     {"leaky_relu", &leaky_relu},
     {"_prelu_kernel", &prelu},
+    {"celu", &celu},
     {"elu", &elu},
     {"softplus", &softplus},
     {"gelu", &gelu},
