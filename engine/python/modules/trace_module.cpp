@@ -65,6 +65,17 @@ void bind_trace(py::module_& debug, Recorder& (*recorder)()) {
       "`title`: the program or notebook; `notebook`: its JSON text; `cells`: pairs of a cell's id and text. "
       "Returns path, bytes, records and values as a dict. OSError where it cannot be written: an older file "
       "of that path stays as it was.");
+  debug.def(
+      "check_trace_place",
+      [](const std::string& path) {
+        try {
+          trace_file::check_place(path);
+        } catch (const trace_file::TraceFileError& error) {
+          PyErr_SetString(PyExc_OSError, error.what());
+          throw py::error_already_set();
+        }
+      },
+      py::arg("path"), "OSError where save_trace() would not write to that path: a folder, a file that is no trace.");
   debug.def("cell_of", &cell_of, py::arg("filename"),
             "Id of the notebook cell that was compiled under that name; empty: none.");
 }

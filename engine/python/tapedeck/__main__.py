@@ -47,7 +47,7 @@ def main(arguments):
                 _run(arguments[0], arguments[1:], as_tensorflow)
                 return 0
             from tapedeck._session import program  # after sys.path is set
-            return program.run_traced(trace, lambda: _run(arguments[0], arguments[1:], as_tensorflow))
+            return program.run_traced(trace, arguments[0], lambda: _run(arguments[0], arguments[1:], as_tensorflow))
     print(USAGE, file=sys.stderr)
     return 2
 

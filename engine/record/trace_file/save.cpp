@@ -36,16 +36,24 @@ std::int64_t unix_ms_now() {
       .count();
 }
 
+/// A trace, also a damaged one.
+bool has_trace(const std::string& path) {
+  constexpr std::string_view begin = "SQLite format 3", traces = "TAPE";
+  constexpr std::size_t place_of_id = 68;
+  std::string header(place_of_id + traces.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  return header.starts_with(begin) && header.substr(place_of_id) == traces;
+}
+
 /// A temporary file beside the target, of mode 0600; removed unless it is renamed to it. It is locked as long
 /// as its process lives: an unlocked one was left by a process that died, and the next save of the same
 /// target removes it.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path) : target_(path) {
+    check_place(path);
     const fs::path target(path);
-    if (target.filename().empty()) refuse_saving(path, "that is not a file name");
-    std::error_code ignored;
-    if (fs::is_directory(target, ignored)) refuse_saving(path, "that is a folder");
     const std::string stem = target.filename().string().substr(0, longest_stem) + '.';
     remove_left(target.parent_path(), stem);
     while (!make((target.parent_path() / stem).string())) {
@@ -314,6 +322,18 @@ class Saving {
 };
 
 }  // namespace
+
+void check_place(const std::string& path) {
+  const fs::path target(path);
+  if (target.filename().empty()) refuse_saving(path, "that is not a file name");
+  std::error_code ignored;
+  const fs::file_status status = fs::status(target, ignored);
+  if (!fs::exists(status)) return;
+  if (fs::is_directory(status)) refuse_saving(path, "that is a folder");
+  if (!fs::is_regular_file(status)) refuse_saving(path, "that is no regular file");
+  if (target.extension() != ".tapetrace" && fs::file_size(target, ignored) != 0 && !has_trace(path))
+    refuse_saving(path, "there is a file with something else than a trace, which would be lost");
+}
 
 protocol::TraceSaved save(const Recorder& recorder, const protocol::SaveTrace& request,
                           const CancelFlag* cancel, const ReplayProgress& progress) {

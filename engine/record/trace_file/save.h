@@ -9,6 +9,10 @@
 
 namespace tapedeck::trace_file {
 
+/// Throws TraceFileError where `path` is that of a folder, or of a file that is there and has something else
+/// than a trace, which save() would lose.
+void check_place(const std::string& path);
+
 /// Saves the records up to the newest that has finished when it starts. Writes to a temporary file beside
 /// `path` and renames it at the end, so an older file stays unchanged until then and if this throws. The next
 /// save to `path` removes temporary files of processes that died. Reads one value at a time. Callable from

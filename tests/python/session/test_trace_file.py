@@ -122,6 +122,42 @@ class TraceOption(unittest.TestCase):
         self.assertRegex(done.stderr, r"^The trace cannot be saved as .*/nowhere/run\.tapetrace: there is no folder .*/nowhere\. "
                                       r"The program was not run\.\n$")
 
+    def test_it_replaces_nothing_but_a_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, other, trace = (os.path.join(folder, name) for name in ("train.py", "other.txt", "run.trace"))
+            texts = {program: "print('it runs')", other: "precious"}
+            for path, text in texts.items():
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+
+            def run(*arguments):
+                return subprocess.run([sys.executable, "-B", "-m", "tapedeck", *arguments], capture_output=True, text=True, timeout=200,
+                                      check=False, cwd=folder)
+
+            swapped = run("--trace", "train.py", "run.trace")
+            self.assertEqual((swapped.returncode, swapped.stderr), (1, "There is no file run.trace.\n"))
+            for place in ("train.py", "other.txt"):
+                done = run("--trace", place, "train.py")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("there is a file with something else than a trace, which would be lost. The program was not run.", done.stderr)
+            for path, text in texts.items():
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), text)
+            for _ in range(2):  # the second one replaces the first one's
+                self.assertEqual(run("--trace", "run.trace", "train.py").returncode, 0)
+            self.assertTrue(os.path.getsize(trace) > 1000)
+
+    def test_what_the_program_raises_is_shown_as_python_shows_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for text in ("def f():\n    raise KeyError(7)\n\n\nf()\n", "x = = 1\n", "import sys\nsys.exit('gone')\n"):
+                path = os.path.join(folder, "program.py")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                plain, traced = (subprocess.run([sys.executable, "-B", *options, "program.py"], capture_output=True, text=True, timeout=200,
+                                                check=False, cwd=folder)
+                                 for options in ((), ("-m", "tapedeck")))
+                self.assertEqual((traced.returncode, traced.stderr), (plain.returncode, plain.stderr))
+
     def test_without_a_program_it_asks_for_one(self):
         for arguments in (["--trace"], ["--trace", "x"], ["--trace", "x", "--trace", "y", "z.py"], [], ["--other", "z.py"]):
             done = subprocess.run([sys.executable, "-B", "-m", "tapedeck", *arguments], capture_output=True, text=True, timeout=200,
