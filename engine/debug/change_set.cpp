@@ -255,7 +255,12 @@ class SetChanger {
       change.setting = acted(asked_.action, *real, amount());
     } else if (const auto* whole = std::get_if<std::int64_t>(&before)) {
       const double made = acted(asked_.action, static_cast<double>(*whole), amount());
-      if (made != std::trunc(made) || std::abs(made) > 9007199254740992.0)
+      const bool is_whole = made == std::trunc(made) && std::abs(made) <= 9007199254740992.0;
+      if (!is_whole && kind_of(*record.head.op, at, "0.5") == AttributeKind::real) {
+        change.setting = made;
+        return change;
+      }
+      if (!is_whole)
         refuse_set("the attribute " + subject_ + " of " + record.name() + " takes integers, and of " +
                    std::to_string(*whole) + " the change makes " + short_number(made));
       change.setting = static_cast<std::int64_t>(made);

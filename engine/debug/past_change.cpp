@@ -109,26 +109,6 @@ RecordView op_at(const Recorder& recorder, std::uint64_t number) {
   return record;
 }
 
-/// What an attribute of PyTorch's op takes, of which only the schema knows: "int[2]?".
-AttributeKind kind_of(const OpDef& op, std::size_t attribute, const std::string& text) {
-  const ForeignOp* foreign = foreign_of(op);
-  if (!foreign) return op.attributes[attribute].kind;
-  for (const ForeignValue& argument : foreign->arguments) {
-    if (argument.is_tensor || argument.place != attribute) continue;
-    const std::string type = argument.type.substr(0, argument.type.find_first_of("?["));
-    const bool is_list = argument.type.find('[') != std::string::npos;
-    if (type == "int" || type == "SymInt") return is_list ? AttributeKind::integers : AttributeKind::integer;
-    if (type == "bool" && !is_list) return AttributeKind::boolean;
-    if (type == "float" && !is_list) return AttributeKind::real;
-    if (type == "ScalarType") return AttributeKind::dtype;
-    if (type == "Scalar" && !is_list)
-      return text == "True" || text == "False" ? AttributeKind::boolean
-             : number_in<std::int64_t>(text)   ? AttributeKind::integer
-                                               : AttributeKind::real;
-  }
-  return AttributeKind::text;
-}
-
 void set_attribute(const RecordView& record, const std::string& name, const std::string& text,
                    Change& change) {
   const std::vector<AttributeSpec>& specs = record.head.op->attributes;
@@ -186,6 +166,26 @@ Change change_of_tensor(const Recorder& recorder, const protocol::PastChange& as
 }
 
 }  // namespace
+
+// Of PyTorch's op only the schema knows: "int[2]?".
+AttributeKind kind_of(const OpDef& op, std::size_t attribute, const std::string& text) {
+  const ForeignOp* foreign = foreign_of(op);
+  if (!foreign) return op.attributes[attribute].kind;
+  for (const ForeignValue& argument : foreign->arguments) {
+    if (argument.is_tensor || argument.place != attribute) continue;
+    const std::string type = argument.type.substr(0, argument.type.find_first_of("?["));
+    const bool is_list = argument.type.find('[') != std::string::npos;
+    if (type == "int" || type == "SymInt") return is_list ? AttributeKind::integers : AttributeKind::integer;
+    if (type == "bool" && !is_list) return AttributeKind::boolean;
+    if (type == "float" && !is_list) return AttributeKind::real;
+    if (type == "ScalarType") return AttributeKind::dtype;
+    if (type == "Scalar" && !is_list)
+      return text == "True" || text == "False" ? AttributeKind::boolean
+             : number_in<std::int64_t>(text)   ? AttributeKind::integer
+                                               : AttributeKind::real;
+  }
+  return AttributeKind::text;
+}
 
 Change change_of(const Recorder& recorder, const protocol::PastChange& asked) {
   using protocol::ChangeKind;

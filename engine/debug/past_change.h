@@ -9,4 +9,7 @@ namespace tapedeck::debug {
 /// Throws BadRequest, which names what is wrong: no such tensor, op or attribute, a value that does not fit.
 Change change_of(const Recorder& recorder, const protocol::PastChange& asked);
 
+/// What the attribute takes that is set to `text`: a Scalar of PyTorch's takes integers and reals.
+AttributeKind kind_of(const OpDef& op, std::size_t attribute, const std::string& text);
+
 }  // namespace tapedeck::debug

@@ -28,8 +28,8 @@ def change(kind, **what):
     absent = dict.fromkeys(("tensor", "element", "record", "attribute", "text", "result"))
     return dict(absent, kind=kind, numbers=struct.pack(f"<{len(numbers)}d", *numbers), **what)
 
-def branch_of(*changes):
-    return client.ask("make_branch", changes=list(changes), sets=[], last=None)
+def branch_of(*changes, sets=()):
+    return client.ask("make_branch", changes=list(changes), sets=list(sets), last=None)
 
 def value_in(branch, tensor):
     count = math.prod(tensor["shape"])
@@ -174,6 +174,21 @@ class WhatIf(unittest.TestCase):
             same(value_in(branch, op("aten.exp")["outputs"][0]), (x * 3).sum(0).exp())
             said = refused(branch_of, change("attribute", record=summed["number"], attribute="dim", text="first"))
             assert "needs" in said["reason"] or "takes integers" in said["reason"], said
+        """)
+
+    def test_a_number_that_happened_to_be_whole_is_scaled(self):
+        self.check("""
+            x, y = torch.tensor([1.0, 2.0]), torch.zeros(2)
+            for _ in range(3):
+                y.add_(x, alpha=1)
+            torch.ones(2, 3).cumsum(1)
+            last = records(op="aten.add_.Tensor")[-1]
+            scaled = dict(filter="op:aten.add_.Tensor", subject="alpha", action="scale", value="0.25")
+            branch = branch_of(sets=[scaled])
+            assert branch["ops"] == 3, branch
+            same(value_in(branch, last["outputs"][0]), x * 0.75)
+            said = refused(lambda: branch_of(sets=[dict(scaled, filter="op:aten.cumsum", subject="dim", value="0.5")]))
+            assert "takes integers, and of 1 the change makes 0.5" in said["reason"], said
         """)
 
     def test_what_python_read_of_a_moved_value_is_said(self):

@@ -221,6 +221,8 @@ class FormulaFinder {
     try {
       return result_of(op_, {op_, call.attributes, call.inputs, outputs_}, call.attributes);
     } catch (const NoFormula&) {
+      if (forward_.state == RecordState::pending || forward_.state == RecordState::running)
+        throw NoFormula{"the op has not run yet, and its formula needs its result"};
       if (lost_.empty()) throw;
       throw ValueError("gone", lost_);
     }
