@@ -25,6 +25,14 @@ class Training(RecordedPrograms):
     def check(self, program, before=""):
         super().check(program, before + PRELUDE)
 
+    def test_parameters_of_a_second_model_begin_with_its_name(self):
+        self.check("""
+            encoder, head = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh()), torch.nn.Linear(4, 1)
+            head(encoder(torch.ones(2, 3))).sum().backward()
+            names = {one["inputs"][0]["name"] for one in records(op="autograd.AccumulateGrad")}
+            assert names == {"0.weight", "0.bias", "head.weight", "head.bias"}, names
+        """)
+
     def test_parameters_have_their_modules_names_before_and_after_updates(self):
         self.check("""
             model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 1))

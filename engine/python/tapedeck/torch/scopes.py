@@ -114,8 +114,8 @@ class _Outermost:
     def __init__(self, module):
         self.reference = weakref.ref(module, self.forget)
         self.key = id(module)
-        self.names = set()  # of parameters
-        # The first model's modules have the names that it gives them. Those of others, as in a GAN, have the model's name before theirs.
+        # The first model's modules and parameters have the names that it gives them. Those of others, as in a GAN, have the model's name
+        # before theirs.
         has_state = any(True for _ in _parameters(module)) or bool(module._modules)
         self.is_first = has_state and not any(other.is_first for other in _modules.values())
         self.root = "" if self.is_first else _name_of(module)
@@ -143,13 +143,10 @@ def _parameters(module):
 
 def _name_leaves(module, known):
     """Its parameters and buffers have their names from here on. One that comes to it later is called what the program calls it."""
-    parameters = dict(_parameters(module))
-    taken = any(name in other.names for name in parameters for other in _modules.values())
-    before = _name_of(module) + "." if taken else ""
-    for name, parameter in parameters.items():
+    before = known.root + "." if known.root else ""
+    for name, parameter in _parameters(module):
         if not _engine.torch.has_name(parameter):
             _engine.torch.name_leaf(parameter, before + name)
-            known.names.add(before + name)
     for name, buffer in torch.nn.Module.named_buffers(module):
         if buffer.layout is torch.strided and not _engine.torch.has_name(buffer):
             _engine.torch.name_buffer(buffer, before + name)
