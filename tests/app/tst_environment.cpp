@@ -292,8 +292,39 @@ class TestEnvironment : public QObject, private SampleWindow {
     QTRY_VERIFY(dialog() && dialog()->isVisible());
     QTest::keyClicks(part<QLineEdit>("environmentPath"), makeEnvironment("chosen", bare()));
     QTRY_VERIFY_WITH_TIMEOUT(part<QPushButton>("useEnvironment")->isEnabled(), patience);
+    const QString chosen = part<QLineEdit>("environmentPath")->text();
     clickOn(part<QPushButton>("useEnvironment"));
     QTRY_COMPARE(window_->messages()->text(), QString());
+    // The next one is offered what was chosen last.
+    window_->openNotebook(writeNotebook(folder_, "needs_too.ipynb", {"import torch"}));
+    const auto offer = [this]() -> QAbstractButton* {
+      for (auto* button : window_->messages()->findChildren<QAbstractButton*>())
+        if (button->text() == "Run it in chosen") return button;
+      return nullptr;
+    };
+    QTRY_VERIFY2_WITH_TIMEOUT(offer(), qPrintable(window_->messages()->text()), patience);
+    clickOn(offer());
+    QTRY_COMPARE(window_->kernel()->pythonEnvironment(), chosen);
+    QCOMPARE(window_->messages()->text(), QString());
+  }
+
+  void theDistributionsPythonIsNoPlaceToInstallInto() {
+    EnvironmentFacts facts;
+    facts.given = facts.interpreter = "/usr/bin/python3";
+    facts.python = "3.11.2";
+    facts.packages = {{"ipykernel", "6.17"}, {"pip", "23.0"}};
+    const auto commands = [&] {
+      QStringList all;
+      for (const EnvironmentNeed& need : needsOf(facts)) all << need.command;
+      return all;
+    };
+    QVERIFY2(commands().contains("/usr/bin/python3 -m pip install torch"), qPrintable(commands().join("\n")));
+    QVERIFY(!commands().filter("--install-into").isEmpty());
+    facts.managed = true;
+    QVERIFY(commands().filter("/usr/bin/python3 -m pip").isEmpty());
+    QVERIFY(commands().filter("--install-into").isEmpty());
+    QVERIFY(!commands().filter("-m venv").isEmpty());
+    QVERIFY(needsOf(facts)[0].sentence.contains("pip installs nothing there"));
   }
 
   void otherProgramsAreNotAskedForTorch() {

@@ -89,6 +89,7 @@ void EnvironmentProbe::finished(const QString& given, const QString& interpreter
     if (item.value().isString()) facts.packages.insert(item.key(), item.value().toString());
   facts.module = object.value(QLatin1String("module")).toString();
   facts.fingerprint = object.value(QLatin1String("fingerprint")).toString();
+  facts.managed = object.value(QLatin1String("managed")).toBool();
   std::exchange(process_, nullptr)->deleteLater();
   emit answered(facts);
 }

@@ -31,6 +31,9 @@ QString shellQuoted(const QString& text) {
 
 QString pipCommand(const EnvironmentFacts& facts, const QString& package) {
   const QString python = shellQuoted(facts.interpreter);
+  if (facts.managed)
+    return QStringLiteral("%1 -m venv ~/torch-env && ~/torch-env/bin/pip install torch ipykernel numpy")
+        .arg(python);
   const QString install = QStringLiteral("%1 -m pip install %2").arg(python, package);
   return facts.packages.contains(QStringLiteral("pip"))
              ? install
@@ -76,7 +79,10 @@ EnvironmentNeed moduleNeed(const EnvironmentFacts& facts) {
                         .arg(version)
                         .simplified();
   }
-  if (need.state != EnvironmentNeed::State::present) need.command = installCommand(facts.given);
+  if (need.state != EnvironmentNeed::State::present && facts.managed)
+    need.sentence += QStringLiteral(". It installs into an environment, not into the distribution's Python");
+  else if (need.state != EnvironmentNeed::State::present)
+    need.command = installCommand(facts.given);
   return need;
 }
 
@@ -108,6 +114,9 @@ QList<EnvironmentNeed> needsOf(const EnvironmentFacts& facts) {
   EnvironmentNeed python;
   python.name = QStringLiteral("python");
   python.sentence = QStringLiteral("Python %1").arg(facts.python);
+  if (facts.managed)
+    python.sentence +=
+        QStringLiteral(", the distribution's own: pip installs nothing there, but into an environment of it");
   if (!facts.pythonIsNewEnough()) {
     // Nothing that could be installed into it would help.
     python.state = EnvironmentNeed::State::outdated;

@@ -23,8 +23,9 @@ struct EnvironmentFacts {
   /// By name: torch, ipykernel, numpy, tapedeck, pip. Not there: it is not installed. Empty: no version is
   /// known.
   QMap<QString, QString> packages;
-  QString module;       ///< the folder of the installed package `tapedeck`; empty: none
-  QString fingerprint;  ///< of the sources that it was built from
+  QString module;        ///< the folder of the installed package `tapedeck`; empty: none
+  QString fingerprint;   ///< of the sources that it was built from
+  bool managed = false;  ///< by the distribution: pip installs nothing there
 
   bool pythonIsNewEnough() const;
   bool torchIsNewEnough() const;

@@ -1,5 +1,7 @@
 #include "app/shell/opening/environment_control.h"
 
+#include <algorithm>
+
 #include "app/shell/opening/environment_dialog.h"
 
 namespace tapedeck::app {
@@ -68,6 +70,17 @@ void EnvironmentControl::askForTorch() {
 
 void EnvironmentControl::offerTorch() {
   if (!kernel_->pythonEnvironment().isEmpty()) return;
+  QList<MessageBar::Choice> choices;
+  const QStringList recent = recentEnvironments();
+  // The one that the user chose last is most often meant.
+  const auto last = std::ranges::find_if(recent, [](const QString& given) {
+    QString problem;
+    return !given.isEmpty() && !interpreterOf(given, &problem).isEmpty();
+  });
+  if (last != recent.end())
+    choices << MessageBar::Choice{QString("Run it in %1").arg(environmentName(*last)),
+                                  [this, given = *last] { use(given); }};
+  choices << MessageBar::Choice{"Choose an environment…", [this] { choose(); }};
   messages_->show(
       MessageBar::Kind::information,
       QString("%1 imports torch, which Tapedeck's own Python doesn't have. It can run in a Python "
@@ -75,7 +88,7 @@ void EnvironmentControl::offerTorch() {
           .arg(document_->name())
           .arg(least_torch[0])
           .arg(least_torch[1]),
-      {{"Choose an environment…", [this] { choose(); }}}, about_environment);
+      choices, about_environment);
 }
 
 void EnvironmentControl::takeDocumentsEnvironment() {

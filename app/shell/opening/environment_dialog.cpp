@@ -195,16 +195,18 @@ void EnvironmentDialog::clearNeeds() {
 
 void EnvironmentDialog::show(const EnvironmentFacts& facts) {
   clearNeeds();
-  int open = 0;
+  int open = 0, missing = 0;
   for (const EnvironmentNeed& need : needsOf(facts)) {
     addNeed(need);
     open += need.state != EnvironmentNeed::State::present;
+    missing += need.state == EnvironmentNeed::State::missing;
   }
   use_->setEnabled(facts.usable() && !module_.running());
   verdict_->setText(
       open == 0 ? QString("%1: everything is there.").arg(facts.summary())
       : facts.usable()
-          ? QString("%1. It can be used as it is; what is missing is below.").arg(facts.summary())
+          ? QString("%1. It can be used as it is; %2.")
+                .arg(facts.summary(), missing > 0 ? "what is missing is below" : "what does not fit is below")
       : facts.pythonIsNewEnough() ? QString("%1. It can't be used yet: see below.").arg(facts.summary())
                                   : QString("It can't be used."));
 }

@@ -26,6 +26,9 @@ def facts():
         "headers": sysconfig.get_paths()["include"],
         "packages": {},
     }
+    # The distribution's own Python, into which pip installs nothing (PEP 668).
+    found["managed"] = sys.prefix == getattr(sys, "base_prefix", sys.prefix) and os.path.isfile(
+        os.path.join(sysconfig.get_paths()["stdlib"], "EXTERNALLY-MANAGED"))
     found["has_headers"] = os.path.isfile(os.path.join(found["headers"], "Python.h"))
     for name in PACKAGES:
         folder = _folder_of(name)
