@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/data/crc32c.h"
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/control.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
@@ -37,7 +38,8 @@ Tensor matrix(std::int64_t rows, std::int64_t columns, double first) {
   return ops::reshape(numbers * 0.1 + first, {rows, columns});
 }
 
-/// x·w + b through a branch, a loop, a gradient of the function's own, and a draw; counts its calls.
+/// x·w + b through a branch, a loop, a gradient that the function plays, one of its own, and an array; counts
+/// its calls.
 struct Layer {
   Variable w{matrix(3, 2, -0.3), "layer/w"}, b{matrix(1, 2, 0.5), "layer/b"};
   Variable calls{Tensor::scalar(0, DType::int64), "calls", false};
@@ -65,7 +67,12 @@ struct Layer {
       const CustomVjp vjp = [](Arguments dy) { return Tensors{dy[0] * 3.0}; };
       return CustomResult{{y * 2.0}, vjp};
     })[0];
-    return {grown, slope, own};
+    ValueSpec rows{DType::float32, {1, 2}};
+    rows.unknown.axes = 1;
+    const Tensor zero = Tensor::scalar(0, DType::int32), one = Tensor::scalar(1, DType::int32);
+    const Tensor array = array_of({rows, true, false}, one, {}, {}, {});
+    const Tensor kept = array_read(array_write(array, zero, own * 0.5), zero, rows);
+    return {grown, slope, own, kept};
   }
 };
 
@@ -75,7 +82,7 @@ Model model_of(Layer& layer) {
   Model model;
   model.variables = {layer.w, layer.b, layer.calls};
   model.graphs.push_back(trace_open("layer", std::array{spec}, [&](Arguments x) { return layer(x); }));
-  model.signatures["serving_default"] = {0, {"x"}, {"grown", "slope", "own"}};
+  model.signatures["serving_default"] = {0, {"x"}, {"grown", "slope", "own", "kept"}};
   return model;
 }
 
@@ -191,7 +198,7 @@ class TestSavedModel : public QObject {
     QVERIFY(again.variables()[0].trainable() && !again.variables()[2].trainable());
     QCOMPARE(again.inputs()[0].name, std::string("x"));
     QCOMPARE(again.inputs()[0].shape, (std::vector<std::int64_t>{-1, 3}));
-    QCOMPARE(again.outputs().size(), std::size_t{3});
+    QCOMPARE(again.outputs().size(), std::size_t{4});
     const auto named = again({{"x", matrix(2, 3, 0.25)}});
     QVERIFY(same_bits(named.at("slope"), again({matrix(2, 3, 0.25)})[1]));
   }

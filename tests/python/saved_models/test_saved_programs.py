@@ -51,6 +51,7 @@ class RandomPrograms(InFolder):
                 continue
             loaded = Loaded(tf.saved_model.load(path))
             compared += 1
+            self.assertEqual(module.f.get_concrete_function().outputs, loaded.module.f.get_concrete_function().outputs, source)
             for order in (lambda _, function: function, first_order, lambda each, f: second_order(each, first_order(each, f))):
                 for call in (0, 1, 2):
                     wanted = outcome(program, order(program, module.f), call)
