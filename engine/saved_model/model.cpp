@@ -10,6 +10,7 @@
 #include "engine/data/crc32c.h"
 #include "engine/data/data_error.h"
 #include "engine/ops/core/observer.h"
+#include "engine/ops/core/placement.h"
 #include "engine/saved_model/graph_reader.h"
 #include "engine/saved_model/graph_writer.h"
 #include "engine/tensor/error.h"
@@ -188,7 +189,7 @@ std::optional<OpenShape> open_shape_of(const Json& variable, const std::string& 
   return shape;
 }
 
-std::vector<Variable> read_variables(const Json& json, const WeightsToRead& weights,
+std::vector<Variable> read_variables(const Json& json, const WeightsToRead& weights, Device device,
                                      const std::string& file) {
   std::vector<Variable> variables;
   const Json& entries = list_at(json, "variables", file);
@@ -200,8 +201,9 @@ std::vector<Variable> read_variables(const Json& json, const WeightsToRead& weig
     std::optional<OpenShape> open = open_shape_of(entries[i], place);
     if (open && !open->allows(value.shape()))
       fail_at(place, "its value has another shape than " + open->text());
-    variables.emplace_back(value, name, flag_of(member(entries[i], "trainable", place), place),
-                           std::move(open));
+    const bool moves = device != value.device() && !has_partial_support(value.dtype());
+    variables.emplace_back(moves ? ops::copy_to(value, device) : value, name,
+                           flag_of(member(entries[i], "trainable", place), place), std::move(open));
   }
   return variables;
 }
@@ -273,7 +275,7 @@ void write_model(const std::string& folder, const Model& model) {
   remove_old_weights(path, written.name());
 }
 
-Model read_model(const std::string& folder) {
+Model read_model(const std::string& folder, Device device) {
   const fs::path path(folder);
   check_is_model(path);
   const UnobservedScope unobserved;
@@ -288,7 +290,7 @@ Model read_model(const std::string& folder) {
     fail_at((path / name).string(), "is damaged: its bytes have another checksum than its name says");
   const WeightsToRead weights(file);
   Model model;
-  model.variables = read_variables(json, weights, place);
+  model.variables = read_variables(json, weights, device, place);
   const Json& graphs = list_at(json, "graphs", place);
   for (std::size_t i = 0; i < graphs.size(); ++i)
     model.graphs.push_back(

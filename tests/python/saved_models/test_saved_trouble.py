@@ -123,7 +123,7 @@ class Disks(SavedTest):
                 "sys.path.insert(0, sys.argv[2])\n"
                 "from test_saved_trouble import Line\n"
                 "line = Line()\n"
-                "for k in range(40):\n"
+                "for k in range(15):\n"
                 "    line.w.assign(np.full(1000, float(sys.argv[3]) + k, np.float32))\n"
                 "    tf.saved_model.save(line, sys.argv[1])\n")
         writers = [subprocess.Popen([sys.executable, "-B", "-c", code, path, os.path.dirname(os.path.abspath(__file__)), str(k * 100)],
