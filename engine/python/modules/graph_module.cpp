@@ -8,6 +8,7 @@
 #include "engine/graph/control.h"
 #include "engine/graph/eager.h"
 #include "engine/graph/functions.h"
+#include "engine/graph/passes/fusion.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
@@ -184,7 +185,7 @@ py::list results_of(const Graph& graph) {
 }
 
 py::list changes_of(const GraphFunction& function) {
-  constexpr const char* names[] = {"folded", "merged", "removed"};
+  constexpr const char* names[] = {"folded", "merged", "removed", "fused"};
   py::list list;
   for (const graph::NamedPassed& pass : function.passes) {
     py::list changes;
@@ -366,7 +367,7 @@ void bind_graph_function(py::module_& module) {
       .def_property_readonly("traced_nodes", [](const GraphFunction& f) { return nodes_of(f.traced); })
       .def_property_readonly(
           "passes", &changes_of,
-          "(name, [(\"folded\", \"merged\" or \"removed\", node, into)], text) of each pass.")
+          "(name, [(\"folded\", \"merged\", \"removed\" or \"fused\", node, into)], text) of each pass.")
       .def_property_readonly(
           "inputs", [](const GraphFunction& f) { return specs_list(f.traced, 0, f.traced.arguments); })
       .def_property_readonly("outputs", [](const GraphFunction& f) { return results_of(f.traced); })
@@ -449,6 +450,9 @@ void bind_graph(py::module_& module) {
   module.def("functions_run_eagerly", &graph::functions_run_eagerly,
              "Whether calls of graph functions run the functions as they are.");
   module.def("set_functions_run_eagerly", &graph::set_functions_run_eagerly, py::arg("on"));
+  module.def("least_fused", &graph::least_fused, "Chains of fewer elements run op by op.");
+  module.def("set_least_fused", &graph::set_least_fused, py::arg("elements"),
+             "Of what is traced from now on. For tests, which want chains of any size.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",
