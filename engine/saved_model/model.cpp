@@ -26,6 +26,27 @@ constexpr char model_file[] = "model.json";
 /// No model's graphs are larger; its numbers are in the other file.
 constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30;
 
+/// How deep lists and objects of a model may nest: what reads and writes them calls itself.
+constexpr int most_levels = 1'000;
+
+bool nests_too_deep(const std::string& json) {
+  int level = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char letter = json[i];
+    if (in_text && letter == '\\')
+      ++i;
+    else if (letter == '"')
+      in_text = !in_text;
+    else if (!in_text && (letter == '[' || letter == '{'))
+      level += 1;
+    else if (!in_text && (letter == ']' || letter == '}'))
+      level -= 1;
+    if (level > most_levels) return true;
+  }
+  return false;
+}
+
 std::string checksum_text(std::uint32_t checksum) {
   char text[9];
   std::snprintf(text, sizeof text, "%08x", checksum);
@@ -148,6 +169,16 @@ class NewWeights {
   bool is_new_ = false;
 };
 
+std::string text_of_model(const Json& json) {
+  try {
+    std::string text = json.dump();
+    if (!nests_too_deep(text)) return text;
+  } catch (const Json::exception& error) {
+    fail<InvalidArgumentError>("a name or text of the model is not UTF-8: ", error.what());
+  }
+  fail<InvalidArgumentError>("the model's lists nest deeper than ", most_levels);
+}
+
 void remove_old_weights(const fs::path& folder, const std::string& kept) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
@@ -159,6 +190,7 @@ void remove_old_weights(const fs::path& folder, const std::string& kept) {
 
 Json parsed_model(const fs::path& path) {
   const std::string place = path.string(), bytes = bytes_of_file(path);
+  if (nests_too_deep(bytes)) fail_at(place, "its lists nest deeper than " + std::to_string(most_levels));
   const std::string begin = first_line_begin(), end = first_line_end;
   const std::size_t rest = begin.size() + 8 + end.size();
   if (bytes.size() < rest || !bytes.starts_with(begin) || bytes.substr(begin.size() + 8, end.size()) != end) {
@@ -267,7 +299,7 @@ void write_model(const std::string& folder, const Model& model) {
   const FolderLock lock(path, true);
   const NewWeights written(path, weights);
   json["weights"] = written.name();
-  const std::string rest = json.dump().substr(1);  // behind the brace, which the first line has
+  const std::string rest = text_of_model(json).substr(1);  // behind the brace, which the first line has
   data::WholeFile file((path / model_file).string());
   file.write(first_line_begin() + checksum_text(data::crc32c(rest)) + first_line_end);
   file.write(rest);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/data/crc32c.h"
+#include "engine/data/data_error.h"
 #include "engine/graph/arrays/arrays.h"
 #include "engine/graph/control.h"
 #include "engine/graph/passes/passes.h"
@@ -294,6 +295,24 @@ class TestSavedModel : public QObject {
     const Function f = Function::load(path);
     EXPECT_ERROR(InvalidArgumentError, f({matrix(1, 2, 0)}), "float32 (1, 2)");
     EXPECT_ERROR(InvalidArgumentError, f({{"y", matrix(1, 3, 0)}}), "the input x is missing");
+  }
+
+  void a_model_that_nests_without_end_is_an_error() {
+    const QTemporaryDir folder;
+    const fs::path path(folder.path().toStdString());
+    Layer layer;
+    saved_model::write_model(path, model_of(layer));
+    const std::string head = R"({"format":"tapedeck saved model","version":1,"crc32c":")";
+    for (const std::string& rest :
+         {"\"objects\":" + std::string(1'000'000, '['), R"("x":")" + std::string(5'000, '[') + "\"}"}) {
+      char checksum[9];
+      std::snprintf(checksum, sizeof checksum, "%08x", data::crc32c(rest));
+      write(path / "model.json", head + checksum + "\",\n" + rest);
+      if (rest.back() == '[')
+        EXPECT_ERROR(data::DataLossError, saved_model::read_model(path), "nest deeper than 1000");
+      else
+        EXPECT_ERROR(data::DataLossError, saved_model::read_model(path), "has no 'weights'");
+    }
   }
 
   void until_a_new_model_is_whole_the_old_one_stays() {
