@@ -27,7 +27,7 @@ constexpr char model_file[] = "model.json";
 constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30;
 
 /// How deep lists and objects of a model may nest: what reads and writes them calls itself.
-constexpr int most_levels = 1'000;
+constexpr int most_nested = 1'000;
 
 bool nests_too_deep(const std::string& json) {
   int level = 0;
@@ -42,7 +42,7 @@ bool nests_too_deep(const std::string& json) {
       level += 1;
     else if (!in_text && (letter == ']' || letter == '}'))
       level -= 1;
-    if (level > most_levels) return true;
+    if (level > most_nested) return true;
   }
   return false;
 }
@@ -176,7 +176,7 @@ std::string text_of_model(const Json& json) {
   } catch (const Json::exception& error) {
     fail<InvalidArgumentError>("a name or text of the model is not UTF-8: ", error.what());
   }
-  fail<InvalidArgumentError>("the model's lists nest deeper than ", most_levels);
+  fail<InvalidArgumentError>("the model's lists nest deeper than ", most_nested);
 }
 
 void remove_old_weights(const fs::path& folder, const std::string& kept) {
@@ -190,7 +190,7 @@ void remove_old_weights(const fs::path& folder, const std::string& kept) {
 
 Json parsed_model(const fs::path& path) {
   const std::string place = path.string(), bytes = bytes_of_file(path);
-  if (nests_too_deep(bytes)) fail_at(place, "its lists nest deeper than " + std::to_string(most_levels));
+  if (nests_too_deep(bytes)) fail_at(place, "its lists nest deeper than " + std::to_string(most_nested));
   const std::string begin = first_line_begin(), end = first_line_end;
   const std::size_t rest = begin.size() + 8 + end.size();
   if (bytes.size() < rest || !bytes.starts_with(begin) || bytes.substr(begin.size() + 8, end.size()) != end) {
