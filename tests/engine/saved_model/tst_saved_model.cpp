@@ -102,15 +102,18 @@ fs::path weights_of(const fs::path& folder) {
   return {};
 }
 
-/// model.json with other contents and the checksum that belongs to them.
+/// model.json with other contents behind its first line, which has the checksum that belongs to them.
+void write_rest(const fs::path& path, const std::string& rest) {
+  char checksum[9];
+  std::snprintf(checksum, sizeof checksum, "%08x", data::crc32c(rest));
+  write(path, std::string(R"({"format":"tapedeck saved model","version":1,"crc32c":")") + checksum + "\",\n" +
+                  rest);
+}
+
 void write_json(const fs::path& path, const nlohmann::json& json) {
   nlohmann::json rest = json;
   for (const char* name : {"format", "version", "crc32c"}) rest.erase(name);
-  const std::string text = rest.dump().substr(1);
-  char checksum[9];
-  std::snprintf(checksum, sizeof checksum, "%08x", data::crc32c(text));
-  write(path, std::string(R"({"format":"tapedeck saved model","version":1,"crc32c":")") + checksum + "\",\n" +
-                  text);
+  write_rest(path, rest.dump().substr(1));
 }
 
 /// All places of a tree of JSON.
@@ -302,13 +305,11 @@ class TestSavedModel : public QObject {
     const fs::path path(folder.path().toStdString());
     Layer layer;
     saved_model::write_model(path, model_of(layer));
-    const std::string head = R"({"format":"tapedeck saved model","version":1,"crc32c":")";
-    for (const std::string& rest :
-         {"\"objects\":" + std::string(1'000'000, '['), R"("x":")" + std::string(5'000, '[') + "\"}"}) {
-      char checksum[9];
-      std::snprintf(checksum, sizeof checksum, "%08x", data::crc32c(rest));
-      write(path / "model.json", head + checksum + "\",\n" + rest);
-      if (rest.back() == '[')
+    const std::string deep = "\"objects\":" + std::string(std::size_t{1} << 20, '[');
+    const std::string text = "\"x\":\"" + std::string(5000, '[') + "\"}";  // nests nothing
+    for (const std::string& rest : {deep, text}) {
+      write_rest(path / "model.json", rest);
+      if (rest == deep)
         EXPECT_ERROR(data::DataLossError, saved_model::read_model(path), "nest deeper than 1000");
       else
         EXPECT_ERROR(data::DataLossError, saved_model::read_model(path), "has no 'weights'");
