@@ -35,7 +35,8 @@ class Training(OnGpus):
     def test_a_saved_model_comes_back_to_the_device(self):
         module = tf.Module()
         module.w, module.words = tf.Variable([[1., 2.], [3., 4.]]), tf.Variable(["a"])
-        module.f = tf.function(lambda x: tf.matmul(x, module.w) + [1., 0.], input_signature=[tf.TensorSpec([None, 2])])
+        shift = tf.constant([1., 0.])
+        module.f = tf.function(lambda x: tf.matmul(x, module.w) + shift, input_signature=[tf.TensorSpec([None, 2])])
         x = tf.constant([[1., -1.]])
         with tempfile.TemporaryDirectory() as folder:
             tf.saved_model.save(module, folder)
