@@ -10,6 +10,7 @@
 #include "engine/data/crc32c.h"
 #include "engine/data/data_error.h"
 #include "engine/ops/core/observer.h"
+#include "engine/ops/core/placement.h"
 #include "engine/saved_model/graph_reader.h"
 #include "engine/saved_model/graph_writer.h"
 #include "engine/tensor/error.h"
@@ -24,6 +25,27 @@ constexpr char format_name[] = "tapedeck saved model";
 constexpr char model_file[] = "model.json";
 /// No model's graphs are larger; its numbers are in the other file.
 constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30;
+
+/// How deep lists and objects of a model may nest: what reads and writes them calls itself.
+constexpr int most_nested = 1'000;
+
+bool nests_too_deep(const std::string& json) {
+  int level = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char letter = json[i];
+    if (in_text && letter == '\\')
+      ++i;
+    else if (letter == '"')
+      in_text = !in_text;
+    else if (!in_text && (letter == '[' || letter == '{'))
+      level += 1;
+    else if (!in_text && (letter == ']' || letter == '}'))
+      level -= 1;
+    if (level > most_nested) return true;
+  }
+  return false;
+}
 
 std::string checksum_text(std::uint32_t checksum) {
   char text[9];
@@ -147,6 +169,16 @@ class NewWeights {
   bool is_new_ = false;
 };
 
+std::string text_of_model(const Json& json) {
+  try {
+    std::string text = json.dump();
+    if (!nests_too_deep(text)) return text;
+  } catch (const Json::exception& error) {
+    fail<InvalidArgumentError>("a name or text of the model is not UTF-8: ", error.what());
+  }
+  fail<InvalidArgumentError>("the model's lists nest deeper than ", most_nested);
+}
+
 void remove_old_weights(const fs::path& folder, const std::string& kept) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
@@ -158,6 +190,7 @@ void remove_old_weights(const fs::path& folder, const std::string& kept) {
 
 Json parsed_model(const fs::path& path) {
   const std::string place = path.string(), bytes = bytes_of_file(path);
+  if (nests_too_deep(bytes)) fail_at(place, "its lists nest deeper than " + std::to_string(most_nested));
   const std::string begin = first_line_begin(), end = first_line_end;
   const std::size_t rest = begin.size() + 8 + end.size();
   if (bytes.size() < rest || !bytes.starts_with(begin) || bytes.substr(begin.size() + 8, end.size()) != end) {
@@ -188,7 +221,7 @@ std::optional<OpenShape> open_shape_of(const Json& variable, const std::string& 
   return shape;
 }
 
-std::vector<Variable> read_variables(const Json& json, const WeightsToRead& weights,
+std::vector<Variable> read_variables(const Json& json, const WeightsToRead& weights, Device device,
                                      const std::string& file) {
   std::vector<Variable> variables;
   const Json& entries = list_at(json, "variables", file);
@@ -200,8 +233,9 @@ std::vector<Variable> read_variables(const Json& json, const WeightsToRead& weig
     std::optional<OpenShape> open = open_shape_of(entries[i], place);
     if (open && !open->allows(value.shape()))
       fail_at(place, "its value has another shape than " + open->text());
-    variables.emplace_back(value, name, flag_of(member(entries[i], "trainable", place), place),
-                           std::move(open));
+    const bool moves = device != value.device() && !has_partial_support(value.dtype());
+    variables.emplace_back(moves ? ops::copy_to(value, device) : value, name,
+                           flag_of(member(entries[i], "trainable", place), place), std::move(open));
   }
   return variables;
 }
@@ -265,7 +299,7 @@ void write_model(const std::string& folder, const Model& model) {
   const FolderLock lock(path, true);
   const NewWeights written(path, weights);
   json["weights"] = written.name();
-  const std::string rest = json.dump().substr(1);  // behind the brace, which the first line has
+  const std::string rest = text_of_model(json).substr(1);  // behind the brace, which the first line has
   data::WholeFile file((path / model_file).string());
   file.write(first_line_begin() + checksum_text(data::crc32c(rest)) + first_line_end);
   file.write(rest);
@@ -273,7 +307,7 @@ void write_model(const std::string& folder, const Model& model) {
   remove_old_weights(path, written.name());
 }
 
-Model read_model(const std::string& folder) {
+Model read_model(const std::string& folder, Device device) {
   const fs::path path(folder);
   check_is_model(path);
   const UnobservedScope unobserved;
@@ -288,7 +322,7 @@ Model read_model(const std::string& folder) {
     fail_at((path / name).string(), "is damaged: its bytes have another checksum than its name says");
   const WeightsToRead weights(file);
   Model model;
-  model.variables = read_variables(json, weights, place);
+  model.variables = read_variables(json, weights, device, place);
   const Json& graphs = list_at(json, "graphs", place);
   for (std::size_t i = 0; i < graphs.size(); ++i)
     model.graphs.push_back(

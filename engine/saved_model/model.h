@@ -29,7 +29,8 @@ struct Model {
 void write_model(const std::string& folder, const Model& model);
 
 /// Throws NotFoundError where there is no such folder, DataLossError for a damaged one, with the place in it,
-/// UnimplementedError for a newer version, and for TensorFlow's own SavedModel.
-Model read_model(const std::string& folder);
+/// UnimplementedError for a newer version, and for TensorFlow's own SavedModel. `device`: of the variables
+/// that can be there.
+Model read_model(const std::string& folder, Device device = {});
 
 }  // namespace tapedeck::saved_model

@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include "engine/ops/core/placement.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/graph_function.h"
 #include "engine/python/modules/graph_module.h"
@@ -25,7 +26,7 @@ void write_saved_model(const std::string& folder, const py::sequence& variables,
 }
 
 py::tuple read_saved_model(const std::string& folder) {
-  saved_model::Model model = saved_model::read_model(folder);
+  saved_model::Model model = saved_model::read_model(folder, default_device());
   py::list variables, graphs;
   for (const Variable& variable : model.variables) variables.append(checked(wrap(variable)));
   for (graph::Graph& graph : model.graphs) graphs.append(function_of(std::move(graph)));

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/data/crc32c.h"
+#include "engine/data/data_error.h"
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/control.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
@@ -37,7 +39,8 @@ Tensor matrix(std::int64_t rows, std::int64_t columns, double first) {
   return ops::reshape(numbers * 0.1 + first, {rows, columns});
 }
 
-/// x·w + b through a branch, a loop, a gradient of the function's own, and a draw; counts its calls.
+/// x·w + b through a branch, a loop, a gradient that the function plays, one of its own, and an array; counts
+/// its calls.
 struct Layer {
   Variable w{matrix(3, 2, -0.3), "layer/w"}, b{matrix(1, 2, 0.5), "layer/b"};
   Variable calls{Tensor::scalar(0, DType::int64), "calls", false};
@@ -65,7 +68,12 @@ struct Layer {
       const CustomVjp vjp = [](Arguments dy) { return Tensors{dy[0] * 3.0}; };
       return CustomResult{{y * 2.0}, vjp};
     })[0];
-    return {grown, slope, own};
+    ValueSpec rows{DType::float32, {1, 2}};
+    rows.unknown.axes = 1;
+    const Tensor zero = Tensor::scalar(0, DType::int32), one = Tensor::scalar(1, DType::int32);
+    const Tensor array = array_of({rows, true, false}, one, {}, {}, {});
+    const Tensor kept = array_read(array_write(array, zero, own * 0.5), zero, rows);
+    return {grown, slope, own, kept};
   }
 };
 
@@ -75,7 +83,7 @@ Model model_of(Layer& layer) {
   Model model;
   model.variables = {layer.w, layer.b, layer.calls};
   model.graphs.push_back(trace_open("layer", std::array{spec}, [&](Arguments x) { return layer(x); }));
-  model.signatures["serving_default"] = {0, {"x"}, {"grown", "slope", "own"}};
+  model.signatures["serving_default"] = {0, {"x"}, {"grown", "slope", "own", "kept"}};
   return model;
 }
 
@@ -94,15 +102,18 @@ fs::path weights_of(const fs::path& folder) {
   return {};
 }
 
-/// model.json with other contents and the checksum that belongs to them.
+/// model.json with other contents behind its first line, which has the checksum that belongs to them.
+void write_rest(const fs::path& path, const std::string& rest) {
+  char checksum[9];
+  std::snprintf(checksum, sizeof checksum, "%08x", data::crc32c(rest));
+  write(path, std::string(R"({"format":"tapedeck saved model","version":1,"crc32c":")") + checksum + "\",\n" +
+                  rest);
+}
+
 void write_json(const fs::path& path, const nlohmann::json& json) {
   nlohmann::json rest = json;
   for (const char* name : {"format", "version", "crc32c"}) rest.erase(name);
-  const std::string text = rest.dump().substr(1);
-  char checksum[9];
-  std::snprintf(checksum, sizeof checksum, "%08x", data::crc32c(text));
-  write(path, std::string(R"({"format":"tapedeck saved model","version":1,"crc32c":")") + checksum + "\",\n" +
-                  text);
+  write_rest(path, rest.dump().substr(1));
 }
 
 /// All places of a tree of JSON.
@@ -191,7 +202,7 @@ class TestSavedModel : public QObject {
     QVERIFY(again.variables()[0].trainable() && !again.variables()[2].trainable());
     QCOMPARE(again.inputs()[0].name, std::string("x"));
     QCOMPARE(again.inputs()[0].shape, (std::vector<std::int64_t>{-1, 3}));
-    QCOMPARE(again.outputs().size(), std::size_t{3});
+    QCOMPARE(again.outputs().size(), std::size_t{4});
     const auto named = again({{"x", matrix(2, 3, 0.25)}});
     QVERIFY(same_bits(named.at("slope"), again({matrix(2, 3, 0.25)})[1]));
   }
@@ -287,6 +298,22 @@ class TestSavedModel : public QObject {
     const Function f = Function::load(path);
     EXPECT_ERROR(InvalidArgumentError, f({matrix(1, 2, 0)}), "float32 (1, 2)");
     EXPECT_ERROR(InvalidArgumentError, f({{"y", matrix(1, 3, 0)}}), "the input x is missing");
+  }
+
+  void a_model_that_nests_without_end_is_an_error() {
+    const QTemporaryDir folder;
+    const fs::path path(folder.path().toStdString());
+    Layer layer;
+    saved_model::write_model(path, model_of(layer));
+    const std::string deep = "\"objects\":" + std::string(std::size_t{1} << 20, '[');
+    const std::string text = "\"x\":\"" + std::string(5000, '[') + "\"}";  // nests nothing
+    for (const std::string& rest : {deep, text}) {
+      write_rest(path / "model.json", rest);
+      if (rest == deep)
+        EXPECT_ERROR(data::DataLossError, saved_model::read_model(path), "nest deeper than 1000");
+      else
+        EXPECT_ERROR(data::DataLossError, saved_model::read_model(path), "has no 'weights'");
+    }
   }
 
   void until_a_new_model_is_whole_the_old_one_stays() {

@@ -32,6 +32,23 @@ class Forked(OnGpus):
 
 
 class Training(OnGpus):
+    def test_a_saved_model_comes_back_to_the_device(self):
+        module = tf.Module()
+        module.w, module.words = tf.Variable([[1., 2.], [3., 4.]]), tf.Variable(["a"])
+        shift = tf.constant([1., 0.])
+        module.f = tf.function(lambda x: tf.matmul(x, module.w) + shift, input_signature=[tf.TensorSpec([None, 2])])
+        x = tf.constant([[1., -1.]])
+        with tempfile.TemporaryDirectory() as folder:
+            tf.saved_model.save(module, folder)
+            again = tf.saved_model.load(folder)
+            with tf.device("/cpu:0"):
+                there = tf.saved_model.load(folder)
+        self.assertEqual((again.w.device, there.w.device, again.words.device), (GPU, CPU, CPU))
+        with tf.GradientTape() as tape:
+            y = again.f(x)
+        self.assertEqual((y.device, y.numpy().tolist()), (GPU, module.f(x).numpy().tolist()))
+        self.assertEqual(tape.gradient(y, again.w).numpy().tolist(), [[1, 1], [-1, -1]])
+
     def test_variables_stay_on_their_device(self):
         variable = tf.Variable(tf.constant([1., 2.]))
         variable.assign(tf.constant([3., 4.]).cpu())

@@ -126,6 +126,11 @@ class Keras(SavedTest):
         self.assert_same(once_more(X), again(X))
         self.assertEqual(list(once_more.signatures), ["serving_default"])
 
+    def test_a_folder_is_not_a_models_file(self):
+        self.saved(sequential())
+        with self.assertRaisesRegex(ValueError, r"load_model: .*/model is a folder; tf\.saved_model\.load reads those of tf\.saved_model"):
+            tf.keras.models.load_model(self.folder + "/model")
+
     def test_attention_and_convolutions(self):
         layers = tf.keras.layers
         picture = tf.keras.Input((8, 8, 2))

@@ -9,7 +9,7 @@ from checkpoint_objects import InFolder
 from random_functions import RandomFunctions
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "functions"))
-from test_random_functions import arguments, first_order, outcome, Program, same, second_order  # noqa: E402
+from test_random_functions import arguments, first_order, outcome, Program, same, second_order
 
 SPECS = {"known extents": lambda each: tf.TensorSpec(each.shape, each.dtype), "unknown extents": lambda each: tf.TensorSpec(
     [None] * len(each.shape), each.dtype)}
@@ -51,6 +51,7 @@ class RandomPrograms(InFolder):
                 continue
             loaded = Loaded(tf.saved_model.load(path))
             compared += 1
+            self.assertEqual(module.f.get_concrete_function().outputs, loaded.module.f.get_concrete_function().outputs, source)
             for order in (lambda _, function: function, first_order, lambda each, f: second_order(each, first_order(each, f))):
                 for call in (0, 1, 2):
                     wanted = outcome(program, order(program, module.f), call)

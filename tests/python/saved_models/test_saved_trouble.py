@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -122,7 +123,7 @@ class Disks(SavedTest):
                 "sys.path.insert(0, sys.argv[2])\n"
                 "from test_saved_trouble import Line\n"
                 "line = Line()\n"
-                "for k in range(40):\n"
+                "for k in range(15):\n"
                 "    line.w.assign(np.full(1000, float(sys.argv[3]) + k, np.float32))\n"
                 "    tf.saved_model.save(line, sys.argv[1])\n")
         writers = [subprocess.Popen([sys.executable, "-B", "-c", code, path, os.path.dirname(os.path.abspath(__file__)), str(k * 100)],
@@ -134,6 +135,33 @@ class Disks(SavedTest):
             errors = writer.communicate()[1]
             self.assertEqual((writer.returncode, errors), (0, b""))
         self.assertEqual(len(os.listdir(path)), 2)
+
+    def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_model(self):
+        path = os.path.join(self.folder, "model")
+        kills = Campaign("saved_model_kills", "kills while a process saves", 3, 60, "further random moments")
+        chance = kills.random()
+        code = ("import itertools, sys, numpy as np, tapedeck as tf\n"
+                "sys.path.insert(0, sys.argv[2])\n"
+                "from test_saved_trouble import Line\n"
+                "line = Line()\n"
+                "for k in itertools.count(1):\n"
+                "    line.w.assign(np.full(1000, float(k), np.float32))\n"
+                "    tf.saved_model.save(line, sys.argv[1])\n"
+                "    print(k, flush=True)\n")
+        for _ in range(kills.count):
+            with subprocess.Popen([sys.executable, "-B", "-c", code, path, os.path.dirname(os.path.abspath(__file__))], text=True,
+                                  stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as writer:
+                for _ in range(chance.randrange(1, 8)):
+                    saved = int(writer.stdout.readline())
+                time.sleep(chance.random() * .005)
+                writer.kill()
+                rest = writer.stdout.read().split()
+            saved = int(rest[-1]) if rest else saved
+            found = tf.saved_model.load(path).w.numpy()
+            self.assertIn(found[0], (saved, saved + 1))
+            self.assertTrue(np.all(found == found[0]))
+        tf.saved_model.save(Line(), path)
+        self.assertEqual(len([name for name in os.listdir(path) if name.startswith("weights-")]), 1)
 
     def test_threads_share_a_loaded_function(self):
         again, wrong = self.saved(Line()), []

@@ -195,6 +195,9 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     try:
         file = _opened(_path(filepath))
     except NotFoundError as error:
+        if os.path.isdir(filepath):
+            raise ValueError(f"load_model: {filepath} is a folder; tf.saved_model.load reads those of tf.saved_model.save. A model's "
+                             f"file is named {_path(filepath)}") from error
         if os.path.exists(filepath):
             raise ValueError(f"load_model: {filepath} was not written by Tapedeck, whose files are named {_path(filepath)}; Keras' "
                              "own archives and HDF5 are not read") from error
