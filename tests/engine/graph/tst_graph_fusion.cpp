@@ -11,6 +11,7 @@
 #include "engine/graph/fused_ops.h"
 #include "engine/graph/run.h"
 #include "engine/graph/tracer.h"
+#include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
@@ -64,6 +65,24 @@ std::string chains_text(const Graph& graph) {
   return text;
 }
 
+/// Notes the ops that it sees.
+class OpNames : public Observer {
+ public:
+  OpNames() { set_observer(this); }
+  ~OpNames() override { set_observer(nullptr); }
+
+  std::uint64_t begin(const Event& event) override {
+    if (event.kind == EventKind::op) names += (names.empty() ? "" : " ") + std::string(event.name);
+    return 1;
+  }
+  void end(std::uint64_t, std::span<const Tensor>, const char*) override {}
+  void leaf(const Tensor&, std::string_view) override {}
+  void assigned(const Tensor&, const Tensor&, std::uint64_t, std::uint64_t) override {}
+  void left(const Tensor&) override {}
+
+  std::string names;
+};
+
 const int threads_before = cpu::thread_count();
 
 Tensors ten_ops(Inputs x) {
@@ -98,15 +117,16 @@ class TestGraphFusion : public QObject {
     QCOMPARE(chains_text(traced(arguments,
                                 [](Inputs x) {
                                   const Tensor e = ops::exp(x[0]);
-                                  const Tensor sums = ops::reduce_sum(e, Integers{1}, true);
+                                  const Tensor sums = ops::reduce_sum(e, ops::Integers{1}, true);
                                   return Tensors{ops::sqrt(e / sums)};
                                 })),
              " exp reduce_sum; divide sqrt");
     // One op alone is no chain, nor are columns' sums in one.
     QCOMPARE(chains_text(traced(arguments, [](Inputs x) { return Tensors{ops::exp(x[0])}; })), "");
-    QCOMPARE(chains_text(traced(
-                 arguments, [](Inputs x) { return Tensors{ops::reduce_sum(ops::exp(x[0]), Integers{0})}; })),
-             "");
+    QCOMPARE(
+        chains_text(traced(
+            arguments, [](Inputs x) { return Tensors{ops::reduce_sum(ops::exp(x[0]), ops::Integers{0})}; })),
+        "");
   }
 
   void small_tensors_run_op_by_op() {
@@ -183,8 +203,8 @@ class TestGraphFusion : public QObject {
                                 Tensor y = ops::relu(x[0] + x[1]) * x[2] / x[3];
                                 y = ops::where(ops::greater(y, x[4]), y, x[1]);
                                 y = ops::maximum(x[2], y) - x[5];
-                                return Tensors{y, ops::reduce_mean(y), ops::reduce_sum(y, Integers{2}),
-                                               ops::reduce_max(y, Integers{1, 2}, true)};
+                                return Tensors{y, ops::reduce_mean(y), ops::reduce_sum(y, ops::Integers{2}),
+                                               ops::reduce_max(y, ops::Integers{1, 2}, true)};
                               }),
              -1);
     // Views: turned, and repeated from one value.
@@ -206,6 +226,53 @@ class TestGraphFusion : public QObject {
                      ops::pow(x[0] * 1.5, ops::broadcast_to(x[2], {4000}))};
     };
     QCOMPARE(first_difference(arguments, powers), -1);
+  }
+
+  void an_observer_sees_each_op_with_the_same_bits() {
+    const Tensors arguments{numbers<float>({5000}, 1)};
+    const Executable executable(traced(arguments, ten_ops));
+    const Tensors alone = executable(arguments);
+    OpNames seen;
+    const Tensors watched = executable(arguments);
+    QCOMPARE(seen.names,
+             std::string("multiply tanh subtract multiply tanh subtract multiply tanh subtract multiply tanh "
+                         "subtract multiply tanh subtract reduce_sum"));
+    for (std::size_t i = 0; i < alone.size(); ++i) QVERIFY(same_bits(alone[i], watched[i]));
+  }
+
+  void inner_results_take_no_memory() {
+    constexpr std::int64_t extent = 512;
+    constexpr std::uint64_t matrix = extent * extent * sizeof(float);
+    const Tensors arguments{numbers<float>({extent, extent}, 1, false)};
+    // The products' memory is that of what the chain gives.
+    const auto function = [](Inputs x) {
+      const Tensor h = ops::tanh(ops::matmul(x[0], x[0]) * 0.1) + x[0];
+      return Tensors{ops::exp(ops::matmul(h, x[0]) * 0.01) - h};
+    };
+    const Executable executable(traced(arguments, function));
+    const auto peak_of = [&](const auto& call) {
+      call();
+      const std::uint64_t before = pool_statistics().bytes_in_use;
+      reset_pool_peak();
+      const Tensors results = call();
+      return (pool_statistics().peak_bytes_in_use - before) / matrix;
+    };
+    QCOMPARE(peak_of([&] { return executable(arguments); }), std::uint64_t{2});
+    QVERIFY(peak_of([&] { return function(arguments); }) >= 3);
+    QCOMPARE(first_difference(arguments, function), -1);
+  }
+
+  void what_others_hold_is_not_overwritten() {
+    const Tensors arguments{numbers<float>({1 << 17}, 1, false)};
+    const auto function = [](Inputs x) {
+      const Tensor rows = testing::called("cumsum", {x[0]});
+      const Tensor same = ops::reshape(rows, {1 << 10, 1 << 7});
+      const Tensor sum = ops::tanh(rows * 2.0);
+      return Tensors{sum, ops::transpose(same), x[0]};
+    };
+    const std::vector<double> before = arguments[0].to_vector();
+    QCOMPARE(first_difference(arguments, function), -1);
+    QCOMPARE(arguments[0].to_vector(), before);
   }
 
   void attributes_choose_functions() {
