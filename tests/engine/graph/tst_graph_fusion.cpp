@@ -228,6 +228,28 @@ class TestGraphFusion : public QObject {
     QCOMPARE(first_difference(arguments, powers), -1);
   }
 
+  void squared_errors_and_their_gradients_are_in_chains() {
+    const Tensors arguments{numbers<float>({100, 90}, 1), numbers<float>({100, 90}, 2),
+                            Tensor::scalar(0.3, DType::float32), Tensor::scalar(-0.3, DType::float32)};
+    const auto function = [](Inputs x) {
+      const Tensor p = ops::sigmoid(x[0] * 1.5);
+      const Tensor slope = testing::called("axpby", {x[2], p, x[3], x[1]});
+      return Tensors{testing::called("mean_squared_error", {x[1], p}), ops::sigmoid_grad(p, slope),
+                     testing::called("mean_squared_error", {p, ops::broadcast_to(x[2], {100, 90})})};
+    };
+    QCOMPARE(chains_text(traced(arguments, function)),
+             std::string(" multiply sigmoid axpby mean_squared_error sigmoid_grad mean_squared_error"));
+    QCOMPARE(first_difference(arguments, function), -1);
+    const Tensors others{arguments[0], numbers<float>({100, 90}, 2, false), arguments[2], arguments[3]};
+    QCOMPARE(first_difference(others,
+                              [](Inputs x) {
+                                const Tensor p = ops::sigmoid(x[0] * 1.5);
+                                return Tensors{testing::called("mean_squared_error", {x[1], p}),
+                                               testing::called("axpby", {x[2], p, x[3], x[1]})};
+                              }),
+             -1);
+  }
+
   void an_observer_sees_each_op_with_the_same_bits() {
     const Tensors arguments{numbers<float>({5000}, 1)};
     const Executable executable(traced(arguments, ten_ops));
