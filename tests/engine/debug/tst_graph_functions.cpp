@@ -181,6 +181,27 @@ class TestGraphFunctions : public QObject {
     QVERIFY2(at(" loop %") < at("\n  while\n") && at("\n  while\n") < at("\n  do\n"), text.c_str());
   }
 
+  void fused_nodes_stay_and_say_where_their_loop_runs() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) {
+      const Tensor many = ops::broadcast_to(x[0], {4096});
+      return Tensors{ops::reduce_sum(ops::exp(many * 2.0))};
+    });
+    const auto fused = rows_of(client, listed, 4);
+    QCOMPARE(fused.stages.size(), 5u);
+    QCOMPARE(fused.stages[4].name, std::string("fusion"));
+    QCOMPARE(fused.stages[4].fused, 3u);
+    QCOMPARE(fused.stages[4].nodes, fused.stages[3].nodes);
+    const std::string text = text_of(fused);
+    for (const char* line :
+         {"%3 multiply %1 %2 : float64 (4096,) [fused: one loop computes it with others, at %5]\n",
+          "%4 exp %3 : float64 (4096,) [fused: one loop computes it with others, at %5]\n",
+          "%5 reduce_sum %4 : float64 () [fused: one loop computes it with those before it]\n"})
+      QVERIFY2(text.find(line) != std::string::npos, text.c_str());
+  }
+
   void a_long_graph_comes_in_pages() {
     Served served;
     RawClient client = served.client();
