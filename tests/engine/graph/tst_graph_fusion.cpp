@@ -84,6 +84,7 @@ class OpNames : public Observer {
 };
 
 const int threads_before = cpu::thread_count();
+const std::int64_t usual_least_fused = least_fused();
 
 Tensors ten_ops(Inputs x) {
   Tensor y = x[0];
@@ -98,7 +99,7 @@ class TestGraphFusion : public QObject {
 
  private slots:
   void cleanup() {
-    set_least_fused(2048);
+    set_least_fused(usual_least_fused);
     cpu::set_thread_count(threads_before);
     cpu::use_instruction_set(cpu::best_instruction_set());
   }
@@ -131,8 +132,8 @@ class TestGraphFusion : public QObject {
 
   void small_tensors_run_op_by_op() {
     const auto function = [](Inputs x) { return Tensors{ops::exp(x[0] * 2.0)}; };
-    QCOMPARE(chains_text(traced(Tensors{numbers<float>({2047}, 1)}, function)), "");
-    QCOMPARE(chains_text(traced(Tensors{numbers<float>({2048}, 1)}, function)), " multiply exp");
+    QCOMPARE(chains_text(traced(Tensors{numbers<float>({4095}, 1)}, function)), "");
+    QCOMPARE(chains_text(traced(Tensors{numbers<float>({4096}, 1)}, function)), " multiply exp");
   }
 
   void chains_of_one_operand_are_one() {
@@ -162,6 +163,7 @@ class TestGraphFusion : public QObject {
   }
   void lengths_and_dtypes_give_the_bits_of_ops() {
     QFETCH(const int, count);
+    set_least_fused(2);
     for (const int threads : {1, 2, 3}) {
       cpu::set_thread_count(threads);
       QCOMPARE(first_difference({numbers<float>({count}, 1)}, ten_ops), -1);
@@ -170,6 +172,7 @@ class TestGraphFusion : public QObject {
   }
 
   void every_function_of_the_lists_gives_the_ops_bits() {
+    set_least_fused(2);
     const Tensors floats{numbers<float>({3000}, 1), numbers<float>({3000}, 2)};
     const Tensors doubles{numbers<double>({3000}, 1), numbers<double>({3000}, 2)};
     int tried = 0;
@@ -197,6 +200,7 @@ class TestGraphFusion : public QObject {
   }
 
   void operands_that_repeat_give_the_bits_of_ops() {
+    set_least_fused(2);
     const Tensors arguments{numbers<float>({60, 7, 13}, 1), numbers<float>({13}, 2),
                             numbers<float>({7, 1}, 3),      numbers<float>({60, 1, 1}, 4),
                             numbers<float>({}, 5),          numbers<float>({60, 1, 13}, 6)};
@@ -221,6 +225,7 @@ class TestGraphFusion : public QObject {
   }
 
   void powers_take_the_loops_that_their_exponents_ask_for() {
+    set_least_fused(2);
     const Tensors arguments{numbers<float>({4000}, 1), numbers<float>({4000}, 2),
                             Tensor::scalar(2, DType::float32), Tensor::scalar(2.5, DType::float32)};
     const auto powers = [](Inputs x) {
@@ -300,6 +305,7 @@ class TestGraphFusion : public QObject {
   }
 
   void attributes_choose_functions() {
+    set_least_fused(2);
     const Tensors arguments{numbers<float>({3000}, 1), Tensor::scalar(-0.5, DType::float32),
                             Tensor::scalar(0.5, DType::float32)};
     QCOMPARE(first_difference(arguments,
