@@ -63,7 +63,7 @@ class FusedLoops::Maker {
     call.binary = kernels::Binary::add;
     std::int32_t sum = operand(node, 0);
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-      call.operands = {sum, operand(node, i), -1};
+      call.operands = {sum, operand(node, i), -1, -1};
       call.result = sum = new_value(node.results[0].dtype);
       chain_.loop.calls.push_back(call);
     }
@@ -75,6 +75,9 @@ class FusedLoops::Maker {
     cpu::FusedReduction reduction;
     reduction.op = op.reduction;
     reduction.value = operand(node, 0);
+    if (op.pairs) reduction.other = operand(node, 1);
+    for (Operand& read : chain_.operands)
+      if (read.value == reduction.value || read.value == reduction.other) read.is_compared = true;
     reduction.row = op.row;
     reduction.divisor = op.divides ? op.row : 0;
     Output output{slot_of(number), reduction.value, static_cast<std::int32_t>(chain_.loop.reductions.size()),
@@ -156,7 +159,7 @@ bool FusedLoops::place(const Operand& operand, const Tensor& tensor, cpu::FusedL
   value.data = tensor.raw();
   if (ops::repeats_one_value(tensor)) {
     value.place = Place::single;
-    return true;
+    return !operand.is_compared;
   }
   value.place = Place::elements;
   if (tensor.count() == loop.count && tensor.contiguous()) return true;
@@ -198,8 +201,8 @@ Tensor FusedLoops::memory_for(const Chain& chain, const Output& output, const Fr
     if (output.reduction >= 0 || bytes < least_reused) break;
     cpu::FusedValue& read = loop.values[static_cast<std::size_t>(operand.value)];
     const Tensor& tensor = values[operand.slot];
-    if (!operand.is_last || read.place != Place::elements || read.data != tensor.raw() ||
-        item_size(tensor.dtype()) != size || !is_alone(tensor))
+    if (!operand.is_last || operand.is_compared || read.place != Place::elements ||
+        read.data != tensor.raw() || item_size(tensor.dtype()) != size || !is_alone(tensor))
       continue;
     loop.values[static_cast<std::size_t>(output.value)].overlaps = true;
     return Tensor::view(tensor.storage(), output.spec.dtype, output.spec.shape,

@@ -35,7 +35,8 @@ class FusedLoops {
     std::int32_t value = 0;  ///< of the loop
     Shape shape;             ///< along which it is repeated
     bool is_exponent = false;
-    bool is_last = false;  ///< nothing reads it behind the chain
+    bool is_compared = false;  ///< a reduction reads it
+    bool is_last = false;      ///< nothing reads it behind the chain
   };
   struct Output {
     std::uint32_t slot = 0;

@@ -55,7 +55,11 @@ std::map<std::string_view, FusedOp> made_table() {
                                                 TAPEDECK_BINARY_OPS(TAPEDECK_ROW_OF_TWO)};
 #undef TAPEDECK_ROW_OF_ONE
 #undef TAPEDECK_ROW_OF_TWO
-  table.insert({{"gelu", of(Unary::gelu)},
+  FusedOp squared_error = of(Reduction::sum, true);
+  squared_error.pairs = true;
+  table.insert({{"mean_squared_error", squared_error},
+                {"axpby", of(CallKind::scaled_sum)},
+                {"gelu", of(Unary::gelu)},
                 {"leaky_relu", of(Binary::leaky_relu)},
                 {"swish", of(Binary::swish)},
                 {"where", of(CallKind::select)},
@@ -123,7 +127,7 @@ std::int64_t reduced_row(const Node& node, const Shape& shape) {
 bool fits_reduction(const Graph& graph, const Node& node, FusedOp& op) {
   const TensorSpec& input = graph.spec(node.inputs[0]);
   if (input.dtype == DType::bool_ || node.results[0].dtype != input.dtype) return false;
-  op.row = reduced_row(node, input.shape);
+  op.row = op.pairs ? element_count(input.shape) : reduced_row(node, input.shape);
   return op.row > 0 && cpu::fused_unit(element_count(input.shape), {op.row}) > 0;
 }
 

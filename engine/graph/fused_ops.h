@@ -22,6 +22,7 @@ struct FusedOp {
   std::optional<double> parameter;  ///< the call's last operand, of an attribute
   kernels::Reduction reduction{};
   bool divides = false;  ///< reduction: by the number of elements, as means do
+  bool pairs = false;    ///< reduction: of squared differences of two inputs
   std::int64_t row = 0;  ///< reduction: so many consecutive elements
 };
 

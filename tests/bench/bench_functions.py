@@ -9,8 +9,10 @@ torch.compile, where it compiles within a minute; jax_jit. --kernels: the progra
 PATTERN: cases whose names have one of these in them; else all. `call_empty` is what a call of a function costs that does nothing.
 `small_op` is what one more op of ten numbers costs inside a function; the peers' compilers make one kernel of all. `kernel_*` is the same
 from C++, next to the kernel alone. `trace_resnet50` is seconds of tracing ResNet-50 with its gradient, jax_trace the same without
-compiling; `branches_*` are two chains of products that do not depend on each other. `array_*`, `list_appends` and `data_loop` are loops of
-4,000 iterations. The steps are those of bench_training.py; in `*_gradient` but `array_gradient` the tape is outside of the function."""
+compiling; `chain_sum` is ten elementwise ops of 10⁶ numbers with their sum, `chain_gradient` its gradient; `branches_*` are two chains of
+products that do not depend on each other. `array_*`, `list_appends` and `data_loop` are loops of 4,000 iterations. The steps are those of
+bench_training.py, `mlp_sgd_step` with plain gradient descent; in `*_gradient` but `array_gradient` and `chain_gradient` the tape is
+outside of the function."""
 import argparse
 import json
 import os
@@ -227,7 +229,8 @@ def chain_of_ten(case):
         function = gradient if case == "chain_gradient" else total
         traced = tf.function(function)
         others, reasons = beside(case)
-        report(case, "ms", 1e3, in_turns({"eager": lambda: function(x, y), "graph": lambda: traced(x, y), **others}, rounds, 0.1), **reasons)
+        calls = {"eager": lambda: function(x, y), "graph": lambda: traced(x, y), **others}
+        report(case, "ms", 1e3, in_turns(calls, rounds, 0.1), **reasons)
     return run
 
 

@@ -325,7 +325,8 @@ def jax_variants(case):
         return {"jax_jit": lambda: jitted(x).block_until_ready()}
     if case in ("chain_sum", "chain_gradient"):
         return {"jax_jit": jax_chain_of_ten(case)}
-    step = {"mlp_step": jax_mlp, "mlp_sgd_step": jax_mlp_sgd, "lstm_step": jax_lstm, "transformer_step": jax_transformer, "autoencoder_10000_step": jax_autoencoder,
+    step = {"mlp_step": jax_mlp, "mlp_sgd_step": jax_mlp_sgd,
+            "lstm_step": jax_lstm, "transformer_step": jax_transformer, "autoencoder_10000_step": jax_autoencoder,
             "trace_resnet50": jax_resnet_trace}[case]()
     return {"jax_trace" if case == "trace_resnet50" else "jax_jit": step}
 

@@ -74,9 +74,9 @@ class Program {
   std::size_t buffer_bytes_ = 0;
   double cost_ = 0;  ///< nanoseconds an element
   std::vector<Buffer> buffers_;
-  std::vector<std::int64_t> free_;               ///< offsets of pieces in the buffer
-  std::vector<FusedStep> first_, steps_, last_;  ///< for each block of units, and for each piece
-  std::vector<FusedAddress> reduced_;
+  std::vector<std::int64_t> free_;                ///< offsets of pieces in the buffer
+  std::vector<FusedStep> first_, steps_, last_;   ///< for each block of units, and for each piece
+  std::vector<FusedAddress> reduced_, compared_;  ///< by reduction: its value, and the other one
   std::vector<std::vector<std::byte>> parts_;  ///< of each reduction of all elements: a result for each unit
   std::vector<std::array<std::byte, 8>> singles_;
 };
@@ -91,6 +91,7 @@ Program::Program(FusedLoop loop) : loop_(std::move(loop)), buffers_(loop_.values
   }
   for (const FusedReduction& each : loop_.reductions) {
     reduced_.push_back(operand(each.value));
+    compared_.push_back(each.other < 0 ? FusedAddress() : operand(each.other));
     const std::int64_t units = (loop_.count + unit_ - 1) / unit_;
     parts_.emplace_back(each.row == loop_.count && units > 1
                             ? static_cast<std::size_t>(units) * size_of(each.value)
@@ -115,8 +116,9 @@ void Program::compute_singles() {
     const bool all_single = std::ranges::all_of(
         call.operands, [&](std::int32_t operand) { return operand < 0 || is_single(operand); });
     FusedValue& result = loop_.values[static_cast<std::size_t>(call.result)];
-    const bool is_reduced = std::ranges::any_of(
-        loop_.reductions, [&](const FusedReduction& each) { return each.value == call.result; });
+    const bool is_reduced = std::ranges::any_of(loop_.reductions, [&](const FusedReduction& each) {
+      return each.value == call.result || each.other == call.result;
+    });
     if (!all_single || is_reduced || result.place == Place::kept) {
       others.push_back(call);
       continue;
@@ -140,6 +142,9 @@ void Program::compute_singles() {
       case CallKind::clip:
         loops().clip[dtype](data(0), data(1), data(2), out, 1);
         break;
+      case CallKind::scaled_sum:
+        loops().scaled_sum[dtype](data(0), data(1), data(2), data(3), out, 1);
+        break;
     }
     result.place = Place::single;
     result.data = out;
@@ -151,11 +156,13 @@ void Program::find_last_uses() {
   for (std::size_t i = 0; i < loop_.calls.size(); ++i)
     for (const std::int32_t operand : loop_.calls[i].operands)
       if (operand >= 0) buffers_[static_cast<std::size_t>(operand)].last_use = i;
-  for (const FusedReduction& each : loop_.reductions) {
-    Buffer& buffer = buffers_[static_cast<std::size_t>(each.value)];
-    buffer.whole_unit = true;
-    buffer.last_use = SIZE_MAX;
-  }
+  for (const FusedReduction& each : loop_.reductions)
+    for (const std::int32_t read : {each.value, each.other}) {
+      if (read < 0) continue;
+      Buffer& buffer = buffers_[static_cast<std::size_t>(read)];
+      buffer.whole_unit = true;
+      buffer.last_use = SIZE_MAX;
+    }
 }
 
 /// Whether a kept value goes to its memory when its piece has been through all calls: where that is the
@@ -251,8 +258,9 @@ void Program::add_call(std::size_t number) {
   for (std::size_t i = 0; i < call.operands.size() && call.operands[i] >= 0; ++i) {
     step.from[i] = operand(call.operands[i]);
     step.steps[i] = is_single(call.operands[i]) ? 0 : 1;
-    // The loops of choices are quick where all operands are there element by element.
-    const bool needs_elements = call.kind == CallKind::select || (call.kind == CallKind::clip && i == 0);
+    // The loops of choices are quick where all operands are there element by element; others need that.
+    const bool needs_elements = call.kind == CallKind::select || (call.kind == CallKind::clip && i == 0) ||
+                                (call.kind == CallKind::scaled_sum && i % 2 == 1);
     if (!needs_elements || step.steps[i] == 1) continue;
     FusedStep fill;
     fill.kind = FusedStep::Kind::fill;
@@ -291,6 +299,11 @@ void Program::add_call(std::size_t number) {
       step.clip = loops().clip[index_of(dtype)];
       cost_ += element_cost(Binary::add, dtype);
       break;
+    case CallKind::scaled_sum:
+      step.kind = FusedStep::Kind::scaled_sum;
+      step.scaled_sum = loops().scaled_sum[index_of(dtype)];
+      cost_ += 0.5;
+      break;
   }
   step.to = result(call.result);
   steps_.push_back(step);
@@ -304,7 +317,12 @@ void Program::reduce_unit(std::byte* buffer, std::int64_t unit, std::int64_t n) 
     const std::byte* values = reduced_[i].in(buffer, unit * unit_, 0);
     auto* out = static_cast<std::byte*>(each.out);
     if (each.row == loop_.count) {
-      reduce(values, n, parts_[i].empty() ? out : parts_[i].data() + static_cast<std::size_t>(unit) * size);
+      std::byte* part = parts_[i].empty() ? out : parts_[i].data() + static_cast<std::size_t>(unit) * size;
+      if (each.other < 0)
+        reduce(values, n, part);
+      else
+        loops().squared_distance[index_of(value(each.value).dtype)](
+            values, compared_[i].in(buffer, unit * unit_, 0), n, part);
       continue;
     }
     const std::int64_t first = unit * unit_ / each.row;
@@ -384,6 +402,8 @@ bool has_loop(const FusedCall& call, DType operand, DType result) {
       return loops().cast[index_of(operand)][index_of(result)] != nullptr;
     case CallKind::clip:
       return loops().clip[index_of(operand)] != nullptr;
+    case CallKind::scaled_sum:
+      return loops().scaled_sum[index_of(operand)] != nullptr;
   }
   return false;
 }

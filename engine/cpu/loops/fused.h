@@ -29,11 +29,11 @@ struct FusedValue {
 };
 
 struct FusedCall {
-  enum class Kind : std::uint8_t { unary, binary, select, cast, clip };
+  enum class Kind : std::uint8_t { unary, binary, select, cast, clip, scaled_sum };
   Kind kind = Kind::unary;
   Unary unary{};
   Binary binary{};
-  std::array<std::int32_t, 3> operands{-1, -1, -1};
+  std::array<std::int32_t, 4> operands{-1, -1, -1, -1};
   std::int32_t result = -1;
 };
 
@@ -41,6 +41,7 @@ struct FusedCall {
 struct FusedReduction {
   Reduction op{};
   std::int32_t value = -1;
+  std::int32_t other = -1;   ///< the sum is of the squared differences of both; all elements are one row
   std::int64_t row = 0;      ///< elements of a row: all, or no more than fused_block
   std::int64_t divisor = 0;  ///< what results are divided by, in their dtype; 0: nothing
   void* out = nullptr;

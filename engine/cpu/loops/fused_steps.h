@@ -25,14 +25,15 @@ struct FusedAddress {
 
 /// What is done with each piece.
 struct FusedStep {
-  enum class Kind : std::uint8_t { unary, binary, select, clip, repeat, fill, copy };
+  enum class Kind : std::uint8_t { unary, binary, select, clip, scaled_sum, repeat, fill, copy };
   Kind kind = Kind::unary;
   UnaryLoop unary = nullptr;
   BinaryLoop binary = nullptr;
   SelectLoop select = nullptr;
   LoopTable::ClipLoop clip = nullptr;
-  std::array<FusedAddress, 3> from;
-  std::array<std::int64_t, 3> steps{};  ///< 0: one element for all
+  ScaledSumLoop scaled_sum = nullptr;
+  std::array<FusedAddress, 4> from;
+  std::array<std::int64_t, 4> steps{};  ///< 0: one element for all
   FusedAddress to;
   std::size_t size = 0;                ///< of an element that is repeated, filled in or copied
   std::int64_t inner = 1, extent = 1;  ///< repeat
@@ -82,6 +83,8 @@ inline void run_fused_step(const FusedStep& step, std::byte* buffer, std::int64_
       return step.select(from(0), step.steps[0], from(1), step.steps[1], from(2), step.steps[2], to, n);
     case FusedStep::Kind::clip:
       return step.clip(from(0), from(1), from(2), to, n);
+    case FusedStep::Kind::scaled_sum:
+      return step.scaled_sum(from(0), from(1), from(2), from(3), to, n);
     case FusedStep::Kind::repeat:
       return repeat_elements_of(step.size, from(0), step.inner, step.extent, at, n, to);
     case FusedStep::Kind::fill:

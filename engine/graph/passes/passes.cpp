@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/graph/passes/fusion.h"
+#include "engine/graph/passes/simplification.h"
 
 namespace tapedeck::graph {
 
@@ -41,7 +42,9 @@ Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
 
 std::vector<NamedPassed> run_passes(const Graph& graph) {
   std::vector<NamedPassed> all;
-  all.push_back({"constant folding", fold_constants(graph)});
+  if (Passed simpler = simplify(graph); !simpler.changes.empty())
+    all.push_back({"simplification", std::move(simpler)});
+  all.push_back({"constant folding", fold_constants(all.empty() ? graph : all.back().passed.graph)});
   all.push_back({"common subexpressions", merge_common(all.back().passed.graph)});
   all.push_back({"dead code", drop_dead(all.back().passed.graph)});
   if (Passed fused = fuse(all.back().passed.graph); !fused.changes.empty())
@@ -51,6 +54,8 @@ std::vector<NamedPassed> run_passes(const Graph& graph) {
 
 bool merges(std::span<const NamedPassed> passes) {
   return std::ranges::any_of(passes, [](const NamedPassed& pass) {
+    // Of what it makes constants a tape knows nothing.
+    if (pass.name == "simplification") return true;
     return std::ranges::any_of(pass.passed.changes,
                                [](const Change& change) { return change.kind == ChangeKind::merged; });
   });

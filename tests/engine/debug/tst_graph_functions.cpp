@@ -181,6 +181,27 @@ class TestGraphFunctions : public QObject {
     QVERIFY2(at(" loop %") < at("\n  while\n") && at("\n  while\n") < at("\n  do\n"), text.c_str());
   }
 
+  void fused_nodes_stay_and_say_where_their_loop_runs() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    const Listed listed([](Inputs x) {
+      const Tensor many = ops::broadcast_to(x[0], {4096});
+      return Tensors{ops::reduce_sum(ops::exp(many * 2.0))};
+    });
+    const auto fused = rows_of(client, listed, 4);
+    QCOMPARE(fused.stages.size(), 5u);
+    QCOMPARE(fused.stages[4].name, std::string("fusion"));
+    QCOMPARE(fused.stages[4].fused, 3u);
+    QCOMPARE(fused.stages[4].nodes, fused.stages[3].nodes);
+    const std::string text = text_of(fused);
+    for (const char* line :
+         {"%3 multiply %1 %2 : float64 (4096,) [fused: one loop computes it with others, at %5]\n",
+          "%4 exp %3 : float64 (4096,) [fused: one loop computes it with others, at %5]\n",
+          "%5 reduce_sum %4 : float64 () [fused: one loop computes it with those before it]\n"})
+      QVERIFY2(text.find(line) != std::string::npos, text.c_str());
+  }
+
   void a_long_graph_comes_in_pages() {
     Served served;
     RawClient client = served.client();
@@ -188,7 +209,7 @@ class TestGraphFunctions : public QObject {
     constexpr std::size_t length = 3000;
     const Listed listed([](Inputs x) {
       Tensor y = x[0];
-      for (std::size_t i = 0; i < length; ++i) y = ops::negative(y);
+      for (std::size_t i = 0; i < length; ++i) y = ops::exp(y);
       return Tensors{y};
     });
     std::string pages;
@@ -202,7 +223,7 @@ class TestGraphFunctions : public QObject {
     }
     QCOMPARE(total, static_cast<std::uint32_t>(length + 2));  // the argument and "return"
     QVERIFY(pages.ends_with(
-        "%2999 negative %2998 : float64 ()\n%3000 negative %2999 : float64 ()\nreturn %3000 : float64 ()\n"));
+        "%2999 exp %2998 : float64 ()\n%3000 exp %2999 : float64 ()\nreturn %3000 : float64 ()\n"));
     QCOMPARE(rows_of(client, listed, 3, total + 5).rows.size(), 0u);
     QCOMPARE(client.ask<protocol::Failure>(protocol::GetGraph{listed.trace->id, 0, 0, 2001}).reason,
              std::string("get_graph: 2001 rows were asked for, the most is 2000"));
