@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/not_finite.h"
+#include "engine/debug/why/update_source.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/core/foreign.h"
@@ -72,6 +74,10 @@ std::string list_text(const std::vector<std::string>& words, std::size_t others)
 }
 
 std::string input_name(const RecordView& record, std::size_t input) {
+  if (const ForeignOp* op = foreign_op_of(record))  // a list of tensors is many inputs of one name
+    if (const auto arguments = arguments_of(*op, record.head.attributes, record.inputs.size());
+        input < arguments.size())
+      return arguments[input]->name;
   const auto& names = record.head.op->inputs;
   return names[std::min(input, names.size() - 1)].name;
 }
@@ -217,14 +223,18 @@ class Contributions {
   bool tell(std::size_t level, std::uint64_t& tensor, std::int64_t& place) {
     past_.step(level, most_levels);
     const RecordView* record = past_.maker(tensor);
-    while (!record && follow_memory(tensor, place)) record = past_.maker(tensor);
+    while (!record && ((level == 0 && follow_assignment(tensor)) || follow_memory(tensor, place)))
+      record = past_.maker(tensor);
     if (!record) {
       if (level == 0) answer_.sentence += "was made by no op: it came from Python or is a variable's value";
       return false;
     }
     if (const ForeignOp* op = foreign_op_of(*record); op && op->reads_shapes_alone) {
       if (level == 0)
-        answer_.sentence += "was made by " + past_.name(*record) + ", which reads no other values";
+        answer_.sentence +=
+            draws_numbers(*record, past_.inputs(*record))
+                ? "was drawn at random by " + past_.name(*record) + ": it comes from no other value"
+                : "was made by " + past_.name(*record) + ", which reads no other values";
       return false;
     }
     const Tensors inputs = past_.inputs(*record);
@@ -232,7 +242,12 @@ class Contributions {
     PartList list = parts_of(*record, inputs, slot, tensor, place);
     std::vector<Part>& parts = list.parts;
     if (parts.empty()) {
-      if (level == 0 && is_foreign(*record->head.op)) {
+      if (level == 0 && draws_numbers(*record, inputs)) {
+        answer_.sentence += "was drawn at random by " + past_.name(*record) +
+                            (record->inputs.empty() ? ": it comes from no other value"
+                                                    : ": how likely it was comes from the op's inputs, the "
+                                                      "number itself from none");
+      } else if (level == 0 && is_foreign(*record->head.op)) {
         answer_.complete = false;
         answer_.sentence += "was made by " + past_.name(*record) +
                             "; which elements of its inputs it comes from cannot be found out" +
@@ -249,6 +264,7 @@ class Contributions {
     for (std::size_t i = 0; i < told; ++i) add(*record, inputs, list, parts[i]);
     if (level == 0) {
       answer_.sentence += "was made by " + past_.name(*record) + made_of(list, first);
+      tell_gradient(*record, slot, place);
       for (std::size_t k = 0; k < record->inputs.size(); ++k)
         if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
           answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;
@@ -256,6 +272,33 @@ class Contributions {
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;
     return true;
+  }
+
+  /// Of a variable's value: on to what was assigned, as an optimiser's write into it.
+  bool follow_assignment(std::uint64_t& tensor) {
+    const auto assignment = past_.assignment(tensor);
+    if (!assignment || assignment->value == 0 || assignment->value == tensor) return false;
+    const RecordView* maker = past_.maker(assignment->value);
+    if (!maker || (maker->head.op && short_name(*maker->head.op) == "lift_fresh")) return false;  // Python's
+    tensor = assignment->value;
+    return true;
+  }
+
+  /// Of an update of PyTorch's: the gradient that it took, and where that came from.
+  void tell_gradient(const RecordView& update, std::size_t slot, std::int64_t place) {
+    const auto taken = gradient_of_update(past_, update, slot);
+    if (!taken) return;
+    const std::string name = past_.name(*taken->arrival);
+    answer_.sentence += ". The update takes a gradient that came with the backward pass" +
+                        name.substr(std::min(name.find(" ("), name.size()));
+    protocol::Reason reason = past_.reason(*taken->arrival, "gradient", "The update takes this gradient.");
+    reason.tensor = protocol::if_there(past_.info(taken->gradient));
+    const Shape shape(std::span<const std::int64_t>(past_.info(taken->gradient).shape));
+    if (place < element_count(shape)) {
+      reason.element = protocol::if_there(index_of(shape, place));
+      reason.value = element_text(past_.value(taken->gradient), place);
+    }
+    answer_.reasons.push_back(std::move(reason));
   }
 
   /// Where the element was written through another tensor: on to that one.
@@ -302,6 +345,17 @@ class Contributions {
       list.parts = parts_of_matmul(record, inputs, places);
       list.summed = true;
       list.measure();
+      return list;
+    }
+    const std::vector<std::size_t> of_slot = inputs_of_slot(record, slot);
+    if (!of_slot.empty()) {  // one op for many tensors: of this one
+      std::vector<ReadPlaces> here(inputs.size());
+      for (const std::size_t k : of_slot)
+        if (inputs[k] && inputs[k].shape() == output.value.shape())
+          here[k] = Places{place};
+        else if (inputs[k] && inputs[k].count() == 1)
+          here[k] = Places{0};
+      add_operands(list, inputs, here);
       return list;
     }
     if (can_differentiate(*record.head.op) && is_floating(output.value.dtype())) try {

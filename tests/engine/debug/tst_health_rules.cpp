@@ -250,11 +250,12 @@ variable W2 10x10
     cases.program.behind = behind;
     const Findings found = troubled_labels(cases);
     QVERIFY2(found.size() == 1, all_of(found).c_str());
-    QVERIFY2(says(found,
-                  "The labels of sparse_softmax_cross_entropy_with_logits (line 14) go from -1 to 2 where its "
-                  "3 classes are numbered 0 to 2, after the last step: 20 of 64 labels are none of these. The "
-                  "loss refused them: the op failed."),
-             all_of(found).c_str());
+    QVERIFY2(
+        says(found,
+             "The labels of sparse_softmax_cross_entropy_with_logits (line 14) go from -1 to 2 where its "
+             "3 classes are numbered 0 to 2, after the last step: 20 of 64 labels are none of these. The "
+             "loss refused them: the op failed."),
+        all_of(found).c_str());
     QVERIFY2(found[0].cure.find("ignore_index") == std::string::npos, found[0].cure.c_str());
     QCOMPARE(found[0].record, std::uint64_t{7});
     QCOMPARE(found[0].since, std::uint64_t{4});
