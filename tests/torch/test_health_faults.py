@@ -2,7 +2,7 @@
 import textwrap
 
 from torch_health import HealthPrograms
-from torch_interpreter import main
+from torch_interpreter import HERE, PROGRAMS, main
 
 UPDATES = {"data": "one.data -= 0.01 * one.grad", "no_grad": "with torch.no_grad(): one -= 0.01 * one.grad",
            "add_": "one.data.add_(one.grad, alpha=-0.01)"}
@@ -18,6 +18,8 @@ LOOP = """
 
 
 class HealthFaults(HealthPrograms):
+    modules = (HERE / "programs",)
+
     def by_hand(self, update, after, asked):
         self.check(textwrap.dedent(f"""
             model = nn.Linear(4, 1)
@@ -162,6 +164,16 @@ class HealthFaults(HealthPrograms):
                 self.labels("F.binary_cross_entropy_with_logits(model(x), labels)", labels,
                             f'has("labels out of range", "yes or no", {parts}, severity="error")\n'
                             f"            assert {cure!r} in found('labels out of range')[0]['cure']", classes=1)
+
+    def test_programs_that_train_well_have_none_of_these(self):
+        for path in PROGRAMS:
+            with self.subTest(path.stem):
+                self.check(f"""
+                    import contextlib, io
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        exec(compile({path.read_text(encoding="utf-8")!r}, {path.stem!r}, "exec"), {{"__name__": "program"}})
+                    quiet("gradients cleared", "gradients added up", "labels out of range", "labels of another dtype")
+                """)
 
     def test_cures_name_functions_of_pytorch(self):
         for loss, sign, asked in (("F.mse_loss(model(x), y)", "-", '"clip_grad_norm_" in cures'), ("F.mse_loss(model(x), y)", "+", '"p -= rate * p.grad" in cures')):

@@ -24,7 +24,7 @@ class Updates(WhyPrograms):
                 self.check(TRAINED.format(optimizer=optimizer) + f"""
             answer = has(why("contributions", model.weight, [0, 1]), "was made by {op}", "The update takes a gradient that came with the backward pass (op ")
             write = records(op="{op}")[-2 if "foreach" not in {optimizer!r} else -1]
-            former, = [one for one in answer["reasons"] if one["op"] == "{op}" and one["operands"][0].startswith("self[0, 1] = ")]
+            former, = [one for one in answer["reasons"] if one["record"] == write["number"] and one["operands"][0].startswith("self[0, 1] = ")]
             assert former["tensor"] == write["inputs"][0]["id"] and write["inputs"][0]["name"] == "weight", (answer, write)
             gradient = reason(answer, "gradient")
             assert gradient["record"] == records(kind="playback")[-1]["number"] and gradient["line"] == line_of(".backward()"), answer

@@ -247,6 +247,8 @@ class Contributions {
                             (record->inputs.empty() ? ": it comes from no other value"
                                                     : ": how likely it was comes from the op's inputs, the "
                                                       "number itself from none");
+      } else if (level == 0 && record->inputs.empty()) {
+        answer_.sentence += "was made by " + past_.name(*record) + ", which reads no other values";
       } else if (level == 0 && is_foreign(*record->head.op)) {
         answer_.complete = false;
         answer_.sentence += "was made by " + past_.name(*record) +

@@ -64,7 +64,7 @@ def _watch_regions():
     @functools.wraps(leave)
     def left(self, *raised):
         if any(region is self for region, *_ in _thread.regions):
-            _leave_region(self, () if any(raised) else _parameters_of(sys._getframe(1).f_locals.get("self")))
+            _leave_region(self, None if any(raised) else sys._getframe(1).f_locals.get("self"))
         return leave(self, *raised)
 
     entered._tapedeck_watches = True
@@ -75,19 +75,23 @@ def _newest_record():
     return _engine.debug.record_count() if _engine.debug.recording() else -1
 
 
-def _parameters_of(optimizer):
-    groups = optimizer.param_groups if isinstance(optimizer, torch.optim.Optimizer) else ()
-    return [one for group in groups for one in group["params"] if isinstance(one, torch.Tensor) and one.requires_grad]
+def _note_idle_step(optimizer):
+    """A step that ran no op: none of its parameters had a gradient."""
+    with torch._C.DisableTorchFunction():  # what is read here is no call of the program's
+        groups = optimizer.param_groups if isinstance(optimizer, torch.optim.Optimizer) else ()
+        parameters = [one for group in groups for one in group["params"] if isinstance(one, torch.Tensor) and one.requires_grad]
+        if parameters:
+            _engine.torch.step_without_gradients(parameters)
 
 
-def _leave_region(left, parameters):
+def _leave_region(left, optimizer):
     while True:
         for _, _, has_scope in reversed(_thread.open):  # of modules that an exception left
             if has_scope:
                 _engine.pop_scope()
         region, _thread.open, newest = _thread.regions.pop()
-        if region is left and parameters and newest >= 0 and newest == _newest_record():
-            _engine.torch.step_without_gradients(parameters)
+        if region is left and optimizer is not None and newest >= 0 and newest == _newest_record():
+            _note_idle_step(optimizer)
         _engine.pop_scope()
         if region is left:
             return
