@@ -6,6 +6,7 @@ from torch_interpreter import HERE, PROGRAMS, main
 
 UPDATES = {"data": "one.data -= 0.01 * one.grad", "no_grad": "with torch.no_grad(): one -= 0.01 * one.grad",
            "add_": "one.data.add_(one.grad, alpha=-0.01)"}
+ZEROS = "optimizer.zero_grad(set_to_none=False)"
 LOOP = """
     model = nn.Linear(4, 1)
     optimizer = torch.optim.{optimizer}(model.parameters(), 0.01)
@@ -55,8 +56,8 @@ class HealthFaults(HealthPrograms):
 
     def test_gradients_that_are_cleared_before_the_step(self):
         for optimizer in ("SGD", "Adam"):
-            for clear, part in (("optimizer.zero_grad()", "found none (None)"), ("optimizer.zero_grad(set_to_none=False)", "made zeros of them"),
-                                ("nn.utils.clip_grad_norm_(model.parameters(), 1.0); optimizer.zero_grad(set_to_none=False)", "made zeros of them")):
+            for clear, part in (("optimizer.zero_grad()", "found none (None)"), (ZEROS, "made zeros of them"),
+                                (f"nn.utils.clip_grad_norm_(model.parameters(), 1.0); {ZEROS}", "made zeros of them")):
                 with self.subTest(optimizer, clear=clear):
                     self.check(LOOP.format(optimizer=optimizer, before="pass", between=clear) + f"""
     has("gradients cleared", "gave gradients to", "weight", "bias", "{part}", severity="error")
@@ -145,7 +146,8 @@ class HealthFaults(HealthPrograms):
 
     def test_labels_of_classes_that_are_there(self):
         quiet = 'quiet("labels out of range", "labels of another dtype")'
-        for loss, labels in (("F.cross_entropy(model(x), labels)", "classes"), ("F.cross_entropy(model(x), labels)", "torch.where(classes == 0, -100, classes)"),
+        for loss, labels in (("F.cross_entropy(model(x), labels)", "classes"),
+                             ("F.cross_entropy(model(x), labels)", "torch.where(classes == 0, -100, classes)"),
                              ("F.cross_entropy(model(x), labels, ignore_index=-1)", "torch.where(classes == 0, -1, classes)"),
                              ("F.cross_entropy(model(x), labels)", "F.one_hot(classes, 3).float()"),
                              ("F.binary_cross_entropy_with_logits(model(x), labels)", "torch.rand(64, 3)")):
@@ -176,12 +178,12 @@ class HealthFaults(HealthPrograms):
                 """)
 
     def test_cures_name_functions_of_pytorch(self):
-        for loss, sign, asked in (("F.mse_loss(model(x), y)", "-", '"clip_grad_norm_" in cures'), ("F.mse_loss(model(x), y)", "+", '"p -= rate * p.grad" in cures')):
+        for sign, asked in (("-", '"clip_grad_norm_" in cures'), ("+", '"p -= rate * p.grad" in cures')):
             with self.subTest(sign):
                 self.check(f"""
                     model = nn.Linear(4, 1)
                     for _ in range(25):
-                        {loss}.backward()
+                        F.mse_loss(model(x), y).backward()
                         with torch.no_grad():
                             for one in model.parameters():
                                 one.copy_(one {sign} {1e3 if sign == "-" else 0.01} * one.grad)

@@ -130,7 +130,8 @@ class Memory(RecordedPrograms):
         self.check("""
             def at(record):
                 state = client.ask("get_memory_state", record=record["number"], group="tensor", first=0, count=50)
-                return sum(state[who] for who in ("variables", "tapes", "program")), {one["held_by"] for one in state["rows"] if one["bytes"] > 1e6}
+                held = {one["held_by"] for one in state["rows"] if one["bytes"] > 1e6}
+                return sum(state[who] for who in ("variables", "tapes", "program")), held
             size = 4 << 20
             big = torch.zeros(1 << 20)
             big.mul_(2).add_(1)

@@ -22,9 +22,11 @@ class Updates(WhyPrograms):
                               ("torch.optim.Adam(model.parameters(), 0.1, foreach=True)", "aten._foreach_addcdiv_.ScalarList")):
             with self.subTest(optimizer):
                 self.check(TRAINED.format(optimizer=optimizer) + f"""
-            answer = has(why("contributions", model.weight, [0, 1]), "was made by {op}", "The update takes a gradient that came with the backward pass (op ")
+            answer = has(why("contributions", model.weight, [0, 1]), "was made by {op}", "The update takes a gradient",
+                         "that came with the backward pass (op ")
             write = records(op="{op}")[-2 if "foreach" not in {optimizer!r} else -1]
-            former, = [one for one in answer["reasons"] if one["record"] == write["number"] and one["operands"][0].startswith("self[0, 1] = ")]
+            told = [one for one in answer["reasons"] if one["record"] == write["number"]]
+            former, = [one for one in told if one["operands"][0].startswith("self[0, 1] = ")]
             assert former["tensor"] == write["inputs"][0]["id"] and write["inputs"][0]["name"] == "weight", (answer, write)
             gradient = reason(answer, "gradient")
             assert gradient["record"] == records(kind="playback")[-1]["number"] and gradient["line"] == line_of(".backward()"), answer
@@ -80,7 +82,8 @@ class Updates(WhyPrograms):
             made = records(op="aten.mkldnn_rnn_layer")
             answer = why("exactness", output * 3)
             if made:  # where PyTorch was built with it
-                assert not answer["complete"] and answer["sentence"].startswith("Not all of it is covered: aten.mkldnn_rnn_layer (op "), answer
+                assert answer["sentence"].startswith("Not all of it is covered: aten.mkldnn_rnn_layer (op "), answer
+                assert not answer["complete"], answer
                 assert "Beside the other ops in float64" in answer["sentence"], answer
             plain = has(why("exactness", torch.randn(3) * 3), "Beside the same ops in float64")
             assert "Not all of it" not in plain["sentence"], plain

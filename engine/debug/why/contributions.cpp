@@ -223,7 +223,7 @@ class Contributions {
   bool tell(std::size_t level, std::uint64_t& tensor, std::int64_t& place) {
     past_.step(level, most_levels);
     const RecordView* record = past_.maker(tensor);
-    while (!record && ((level == 0 && follow_assignment(tensor)) || follow_memory(tensor, place)))
+    while (!record && ((level == 0 && follow_assignment(past_, tensor)) || follow_memory(tensor, place)))
       record = past_.maker(tensor);
     if (!record) {
       if (level == 0) answer_.sentence += "was made by no op: it came from Python or is a variable's value";
@@ -266,7 +266,10 @@ class Contributions {
     for (std::size_t i = 0; i < told; ++i) add(*record, inputs, list, parts[i]);
     if (level == 0) {
       answer_.sentence += "was made by " + past_.name(*record) + made_of(list, first);
-      tell_gradient(*record, slot, place);
+      if (auto gradient = gradient_taken(past_, *record, slot, place)) {
+        answer_.sentence += ". " + gradient->sentence.substr(0, gradient->sentence.size() - 1);
+        answer_.reasons.push_back(std::move(*gradient));
+      }
       for (std::size_t k = 0; k < record->inputs.size(); ++k)
         if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
           answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;
@@ -274,33 +277,6 @@ class Contributions {
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;
     return true;
-  }
-
-  /// Of a variable's value: on to what was assigned, as an optimiser's write into it.
-  bool follow_assignment(std::uint64_t& tensor) {
-    const auto assignment = past_.assignment(tensor);
-    if (!assignment || assignment->value == 0 || assignment->value == tensor) return false;
-    const RecordView* maker = past_.maker(assignment->value);
-    if (!maker || (maker->head.op && short_name(*maker->head.op) == "lift_fresh")) return false;  // Python's
-    tensor = assignment->value;
-    return true;
-  }
-
-  /// Of an update of PyTorch's: the gradient that it took, and where that came from.
-  void tell_gradient(const RecordView& update, std::size_t slot, std::int64_t place) {
-    const auto taken = gradient_of_update(past_, update, slot);
-    if (!taken) return;
-    const std::string name = past_.name(*taken->arrival);
-    answer_.sentence += ". The update takes a gradient that came with the backward pass" +
-                        name.substr(std::min(name.find(" ("), name.size()));
-    protocol::Reason reason = past_.reason(*taken->arrival, "gradient", "The update takes this gradient.");
-    reason.tensor = protocol::if_there(past_.info(taken->gradient));
-    const Shape shape(std::span<const std::int64_t>(past_.info(taken->gradient).shape));
-    if (place < element_count(shape)) {
-      reason.element = protocol::if_there(index_of(shape, place));
-      reason.value = element_text(past_.value(taken->gradient), place);
-    }
-    answer_.reasons.push_back(std::move(reason));
   }
 
   /// Where the element was written through another tensor: on to that one.
