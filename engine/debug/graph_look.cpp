@@ -64,6 +64,7 @@ std::vector<protocol::GraphStage> stages_of(const graph::TracedGraph& trace) {
       stage.folded += change.kind == graph::ChangeKind::folded;
       stage.merged += change.kind == graph::ChangeKind::merged;
       stage.removed += change.kind == graph::ChangeKind::removed;
+      stage.fused += change.kind == graph::ChangeKind::fused;
     }
     stages.push_back(std::move(stage));
   }

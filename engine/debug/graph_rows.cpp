@@ -23,7 +23,7 @@ std::vector<const graph::Change*> changes_by_node(const graph::Passed& passed, s
 }
 
 bool stays(const graph::Change* change) {
-  return !change || change->kind == graph::ChangeKind::folded;
+  return !change || change->kind == graph::ChangeKind::folded || change->kind == graph::ChangeKind::fused;
 }
 
 /// Whether the pass left the nodes that stay in their order, and added none.
@@ -277,6 +277,11 @@ class Writer {
       case graph::ChangeKind::removed:
         row.change = protocol::NodeChange::removed;
         row.note = "removed: nothing reads it";
+        break;
+      case graph::ChangeKind::fused:
+        row.change = protocol::NodeChange::fused;
+        row.note = "fused: one loop computes it with ";
+        row.note += change.node == change.into ? "those before it" : "others, at " + before.name(change.into);
         break;
     }
   }

@@ -71,6 +71,7 @@ std::optional<std::string> change_on_line(const graph::TracedGraph& trace, const
     for (const graph::Change& change : trace.passes[pass].passed.changes) {
       const Node& node = before.nodes[static_cast<std::size_t>(change.node)];
       if (node.kind == graph::NodeKind::parameter || !line.is_at(node.location)) continue;
+      if (change.kind == graph::ChangeKind::fused) continue;
       if (change.kind == graph::ChangeKind::merged) {
         const Node& into = before.nodes[static_cast<std::size_t>(change.into)];
         return "Merged with " + line_of_location(into.location) + ": the graph of " + name +
@@ -132,6 +133,7 @@ std::optional<std::string> change_of_op(const std::string& cell, std::uint32_t n
         for (const graph::Change& change : made.trace->passes[pass].passed.changes) {
           const Node& node = before.nodes[static_cast<std::size_t>(change.node)];
           if (!node.op || node.op->name != op || !line.is_at(node.location)) continue;
+          if (change.kind == graph::ChangeKind::fused) continue;  // it runs where somebody looks on
           if (change.kind == graph::ChangeKind::folded) return "folded";
           if (change.kind == graph::ChangeKind::removed) return "removed";
           return "merged with " +

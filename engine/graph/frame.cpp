@@ -1,6 +1,8 @@
 #include "engine/graph/frame.h"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tapedeck::graph {
 namespace {
@@ -16,7 +18,7 @@ constexpr std::size_t most_spare_slots = 1 << 16;
 
 }  // namespace
 
-Layout::Layout(const Graph& graph) {
+Layout::Layout(const Graph& graph, std::span<const FusedChain> chains) {
   for (const Node& node : graph.nodes) {
     NodeSlots step;
     step.first_result = slot_count;
@@ -30,13 +32,21 @@ Layout::Layout(const Graph& graph) {
   for (const Value result : graph.results) result_slots.push_back(slot_of(result));
 
   constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> runs_at(steps.size());
+  std::iota(runs_at.begin(), runs_at.end(), 0U);
+  for (const FusedChain& chain : chains)
+    for (const std::int32_t node : chain.nodes)
+      runs_at[static_cast<std::size_t>(node)] = static_cast<std::uint32_t>(chain.nodes.back());
   std::vector<std::uint32_t> last_reader(slot_count, never);
+  const auto is_read = [&](std::uint32_t slot, std::uint32_t at) {
+    last_reader[slot] = last_reader[slot] == never ? at : std::max(last_reader[slot], at);
+  };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const NodeSlots& step = steps[i];
     // What nothing reads goes at once.
     for (std::uint32_t result = 0; result < step.results; ++result)
-      last_reader[step.first_result + result] = static_cast<std::uint32_t>(i);
-    for (const std::uint32_t slot : inputs_of(step)) last_reader[slot] = static_cast<std::uint32_t>(i);
+      is_read(step.first_result + result, runs_at[i]);
+    for (const std::uint32_t slot : inputs_of(step)) is_read(slot, runs_at[i]);
   }
   for (const std::uint32_t slot : result_slots) last_reader[slot] = never;
   std::vector<std::vector<std::uint32_t>> unread(steps.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/passes/fusion.h"
 
 namespace tapedeck::graph {
 
@@ -19,7 +20,8 @@ struct NodeSlots {
 
 /// Computed once for a graph; immutable.
 struct Layout {
-  explicit Layout(const Graph& graph);
+  /// What a node of one of the chains reads is read for the last time where the chain's last node runs.
+  explicit Layout(const Graph& graph, std::span<const FusedChain> chains = {});
 
   std::uint32_t slot_of(Value value) const {
     return steps[static_cast<std::size_t>(value.node)].first_result +

@@ -51,14 +51,14 @@ bool has_marks(const Attributes& attributes) {
 }
 
 std::optional<std::int64_t> element_of(const std::optional<Tensor>& tensor, std::int64_t index) {
-  if (!tensor || index >= tensor->count()) return std::nullopt;
+  if (!tensor || index >= tensor->count() || !is_integer(tensor->dtype())) return std::nullopt;
   const Tensor values = widened(tensor->on_host()).make_contiguous();
   return values.dtype() == DType::int32 ? std::int64_t{values.data<std::int32_t>()[index]}
                                         : values.data<std::int64_t>()[index];
 }
 
 std::optional<std::vector<std::int64_t>> list_of(const std::optional<Tensor>& tensor) {
-  if (!tensor || tensor->rank() != 1) return std::nullopt;
+  if (!tensor || tensor->rank() != 1 || !is_integer(tensor->dtype())) return std::nullopt;
   std::vector<std::int64_t> list;
   for (std::int64_t i = 0; i < tensor->count(); ++i) list.push_back(*element_of(tensor, i));
   return list;

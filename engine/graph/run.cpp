@@ -6,6 +6,7 @@
 #include "engine/graph/arrays/arrays.h"
 #include "engine/graph/calls.h"
 #include "engine/graph/control.h"
+#include "engine/graph/fused_loops.h"
 #include "engine/graph/gradient_graph.h"
 #include "engine/graph/outer_gradients.h"
 #include "engine/graph/run_log.h"
@@ -39,7 +40,10 @@ bool is_unattended() {
   return !is_observed && thread.detours == 0 && gpu_count() == 0;
 }
 
-Executable::Executable(Graph graph, Use use) : graph_(std::move(graph)), layout_(graph_) {
+Executable::Executable(Graph graph, Use use)
+    : graph_(std::move(graph)),
+      chains_(use == Use::run ? fused_chains(graph_) : std::vector<FusedChain>()),
+      layout_(graph_, chains_) {
   for (const Node& node : graph_.nodes) {
     nested_.emplace_back();
     for (const auto& inner : node.graphs)
@@ -47,7 +51,8 @@ Executable::Executable(Graph graph, Use use) : graph_(std::move(graph)), layout_
   }
   for (const Node& node : graph_.nodes) careful_.push_back(is_open(graph_, node));
   if (use == Use::traced_again) return;
-  schedule_ = std::make_unique<const Schedule>(graph_, layout_);
+  schedule_ = std::make_unique<const Schedule>(graph_, layout_, chains_);
+  if (!chains_.empty()) fused_ = std::make_unique<const FusedLoops>(graph_, layout_, chains_);
   gradients_ = std::make_unique<GradientGraphs>(graph_);
   plays_tapes_ = uses_tapes(graph_);
   const auto parameters =
@@ -128,6 +133,7 @@ struct Executable::Run {
   Draws draws;
   PartFollower parts;
   std::optional<RunningGraph> log;  ///< where an observer or a tracer listens
+  std::vector<bool> waits;          ///< by chain: whether its nodes so far wait for the last one
 
   Tape& tape(const TapeUse& use) {
     const auto number = static_cast<std::size_t>(use.tape);
@@ -389,8 +395,36 @@ void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
   }
 }
 
+/// Of a chain: its nodes wait for the last one, unless somebody looks on when the first one's turn comes.
+void Executable::run_fused_step(std::size_t number, Run& run) const {
+  const std::uint32_t chain = fused_->chain_of(number);
+  const std::span<const std::int32_t> nodes = fused_->nodes_of(chain);
+  if (run.waits.empty()) run.waits.resize(fused_->size());
+  if (number == static_cast<std::size_t>(nodes.front())) run.waits[chain] = !run.needs_run_op();
+  if (!run.waits[chain]) return run_step(number, run);
+  if (number != static_cast<std::size_t>(nodes.back())) return;
+  bool is_done = false;
+  try {
+    check_interrupt();
+    is_done = !run.needs_run_op() && fused_->run(chain, run.values);
+  } catch (...) {
+    if (failed_location == 0) failed_location = graph_.nodes[number].location;
+    throw;
+  }
+  if (!is_done) {
+    for (const std::int32_t node : nodes) run_step(static_cast<std::size_t>(node), run);
+    return;
+  }
+  for (const std::uint32_t slot : layout_.unread_behind(layout_.steps[number]))
+    run.unread.keep(run.values[slot]);
+}
+
 void Executable::run_steps(Run& run) const {
   for (std::size_t i = graph_.arguments + graph_.captured.size(); i < layout_.steps.size();) {
+    if (fused_ && fused_->chain_of(i) != FusedLoops::none) {
+      run_fused_step(i++, run);
+      continue;
+    }
     if (const std::size_t end = schedule_ ? schedule_->end_of_group(i) : i;
         end > i && !graph_.has_gaps && !run.needs_run_op()) {
       run_group(i, end, run);

@@ -12,6 +12,7 @@
 
 namespace tapedeck::graph {
 
+class FusedLoops;
 class GradientGraphs;
 class OuterGradients;
 class Schedule;
@@ -32,11 +33,11 @@ class Executable {
   ///
   /// Where an observer listens, each node goes through run_op, under the location and scope in which it was
   /// traced: it is recorded, may stop at the gate, and is differentiated as any op. Otherwise nodes run
-  /// without their checks, independent ones side by side where that pays (schedule.h), and a value is dropped
-  /// behind its last reader. For the tapes of this thread such a run is one call, whose gradient is a graph,
-  /// too, unless some gradient depends on what runs (gradient_graph.h). Where shapes are unknown and
-  /// gradients are wanted, of tapes around the run or inside it, the graph for the arguments' shapes runs
-  /// (specializations.h).
+  /// without their checks, chains of elementwise ones as one loop (passes/fusion.h), independent ones side by
+  /// side where that pays (schedule.h), and a value is dropped behind its last reader. For the tapes of this
+  /// thread such a run is one call, whose gradient is a graph, too, unless some gradient depends on what runs
+  /// (gradient_graph.h). Where shapes are unknown and gradients are wanted, of tapes around the run or inside
+  /// it, the graph for the arguments' shapes runs (specializations.h).
   ///
   /// Errors: InvalidArgumentError where number, dtype or shape of the arguments are not the parameters'; what
   /// the ops throw.
@@ -76,6 +77,7 @@ class Executable {
   void begin_log(Run& run) const;
   std::shared_ptr<const NameIndex> name_index() const;
   void run_step(std::size_t number, Run& run) const;
+  void run_fused_step(std::size_t number, Run& run) const;
   void run_group(std::size_t begin, std::size_t end, Run& run) const;
   Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
   Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
@@ -86,7 +88,9 @@ class Executable {
   Graph graph_;
   std::vector<std::vector<std::shared_ptr<const Executable>>> nested_;  ///< of each node: its graphs
   std::vector<bool> careful_;  ///< of each node: whether shapes are unknown that it reads or gives
+  const std::vector<FusedChain> chains_;
   Layout layout_;
+  std::unique_ptr<const FusedLoops> fused_;           ///< nullptr: there are no chains
   std::unique_ptr<const Schedule> schedule_;          ///< nullptr where it is traced again
   std::unique_ptr<GradientGraphs> gradients_;         ///< nullptr where it is traced again
   std::shared_ptr<OuterGradients> outer_gradients_;   ///< nullptr: no view asks

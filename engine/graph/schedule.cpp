@@ -50,14 +50,17 @@ bool may_be_in_group(const Graph& graph, const Node& node, double seconds) {
 
 }  // namespace
 
-Schedule::Schedule(const Graph& graph, const Layout& layout)
+Schedule::Schedule(const Graph& graph, const Layout& layout, std::span<const FusedChain> chains)
     : graph_(graph), layout_(layout), group_at_(graph.nodes.size()) {
+  std::vector<bool> is_fused(graph.nodes.size());
+  for (const FusedChain& chain : chains)
+    for (const std::int32_t node : chain.nodes) is_fused[static_cast<std::size_t>(node)] = true;
   std::vector<double> seconds;
   for (const Node& node : graph.nodes) seconds.push_back(seconds_of(graph, node));
   for (const double each : seconds) seconds_ += each;
   for (std::size_t begin = 0; begin < graph.nodes.size();) {
     std::size_t end = begin;
-    while (end < graph.nodes.size() && end - begin < most_nodes_of_group &&
+    while (end < graph.nodes.size() && end - begin < most_nodes_of_group && !is_fused[end] &&
            may_be_in_group(graph, graph.nodes[end], seconds[end]))
       ++end;
     if (end > begin + 1) add_group(begin, end, seconds);

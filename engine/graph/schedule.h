@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include "engine/graph/frame.h"
@@ -23,7 +24,8 @@ struct FailedNode {
 
 class Schedule {
  public:
-  Schedule(const Graph& graph, const Layout& layout);
+  /// Nodes of chains are in no group: each chain shares its own work among threads.
+  Schedule(const Graph& graph, const Layout& layout, std::span<const FusedChain> chains = {});
 
   /// The end of the group that begins with the node; 0 where none does, or the engine has one thread.
   std::size_t end_of_group(std::size_t node) const;

@@ -129,18 +129,20 @@ struct GetGraph {
 struct GraphStage {
   std::string name;         ///< "as traced", "constant folding"
   std::uint64_t nodes = 0;  ///< as in FunctionTrace
-  std::uint64_t folded = 0, merged = 0, removed = 0;
+  std::uint64_t folded = 0, merged = 0, removed = 0, fused = 0;
   template <class Visit, class Self = GraphStage>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("name", &Self::name), field("nodes", &Self::nodes), field("folded", &Self::folded),
-                 field("merged", &Self::merged), field("removed", &Self::removed));
+                 field("merged", &Self::merged), field("removed", &Self::removed),
+                 field("fused", &Self::fused));
   }
 };
 
-/// What the stage's pass made of a node. Merged and removed ones are not in the graph any longer.
-enum class NodeChange : std::uint8_t { none, folded, merged, removed };
+/// What the stage's pass made of a node. Merged and removed ones are not in the graph any longer; fused ones
+/// run in one loop where nobody looks on, else one by one.
+enum class NodeChange : std::uint8_t { none, folded, merged, removed, fused };
 constexpr auto names(NodeChange) {
-  return std::array<std::string_view, 4>{"none", "folded", "merged", "removed"};
+  return std::array<std::string_view, 5>{"none", "folded", "merged", "removed", "fused"};
 }
 
 struct GraphInput {

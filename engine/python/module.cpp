@@ -20,6 +20,7 @@
 #include "engine/python/modules/event_module.h"
 #include "engine/python/modules/graph_module.h"
 #include "engine/python/modules/lockstep_module.h"
+#include "engine/python/modules/saved_model_module.h"
 #include "engine/python/modules/tape_module.h"
 #include "engine/python/modules/update_module.h"
 #include "engine/python/op_function.h"
@@ -183,6 +184,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_op_functions(module);
   bind_tape(module);
   bind_graph(module);
+  bind_saved_model(module);
   bind_updates(module);
   bind_values(module);
   bind_settings(module);

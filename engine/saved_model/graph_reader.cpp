@@ -1,14 +1,14 @@
 #include "engine/saved_model/graph_reader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "engine/data/data_error.h"
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/run.h"
 #include "engine/graph/tracer.h"
 #include "engine/ops/core/observer.h"
 #include "engine/record/trace/scope.h"
+#include "engine/saved_model/attributes.h"
 #include "engine/saved_model/node_kinds.h"
 #include "engine/tensor/error.h"
 #include "engine/tensor/interrupt.h"
@@ -162,6 +162,8 @@ class GraphReader {
         return check_loop(node);
       case NodeKind::custom:
         return fill_custom(json, node);
+      case NodeKind::host:
+        return fill_array_call(json, node);
       default:
         return fill_tape(json, node);
     }
@@ -190,54 +192,18 @@ class GraphReader {
     const Json none = Json::object();
     const Json* const given = find_member(json, "attributes", place_);
     const Json& attributes = given ? *given : none;
-    if (!attributes.is_object()) fail("'attributes' is no object");
+    if (!attributes.is_object()) fail("'attributes' is not an object");
     for (const AttributeSpec& spec : node.op->attributes) {
       const auto found = attributes.find(spec.name);
       if (found == attributes.end() && spec.required) fail("has no attribute '" + spec.name + "'");
-      values.push_back(found == attributes.end() ? spec.fallback : attribute(*found, spec));
+      values.push_back(found == attributes.end() ? spec.fallback
+                                                 : read_attribute(*found, spec, place_ + "." + spec.name));
     }
     for (const auto& [name, value] : attributes.items())
       if (std::ranges::none_of(node.op->attributes,
                                [&](const AttributeSpec& spec) { return spec.name == name; }))
         fail("the op has no attribute '" + name + "'");
     node.attributes = Attributes(std::move(values));
-  }
-
-  Attribute attribute(const Json& json, const AttributeSpec& spec) const {
-    const std::string place = place_ + "." + spec.name;
-    if (json.is_null()) {
-      if (spec.required || !std::holds_alternative<std::monostate>(spec.fallback))
-        fail_at(place, "has null where a value belongs");
-      return {};
-    }
-    switch (spec.kind) {
-      case AttributeKind::boolean:
-        return flag_of(json, place);
-      case AttributeKind::integer:
-        return integer_of(json, INT64_MIN, INT64_MAX, place);
-      case AttributeKind::real:
-        return real(json, place);
-      case AttributeKind::text:
-        return text_of(json, place);
-      case AttributeKind::dtype:
-        return dtype_of_name(member(json, "dtype", place), place);
-      case AttributeKind::integers:
-      case AttributeKind::shape: {
-        if (!json.is_array()) fail_at(place, "is no list of whole numbers");
-        std::vector<std::int64_t> numbers;
-        for (const Json& one : json) numbers.push_back(integer_of(one, INT64_MIN, INT64_MAX, place));
-        return numbers;
-      }
-    }
-    fail_at(place, "has a kind of value that this release does not know");
-  }
-
-  static double real(const Json& json, const std::string& place) {
-    if (json.is_number()) return json.get<double>();
-    const std::string name = text_of(member(json, "real", place), place);
-    if (name == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (name != "inf" && name != "-inf") fail_at(place, "there is no number '" + name + "'");
-    return name == "inf" ? HUGE_VAL : -HUGE_VAL;
   }
 
   graph::LateNumber late_number(const Json& json, const Node& node) const {
@@ -247,8 +213,8 @@ class GraphReader {
     late.attribute = static_cast<std::int32_t>(number(json[0], 0, size(node.attributes) - 1));
     const Attribute& sample = node.attributes[static_cast<std::size_t>(late.attribute)];
     const auto* const list = std::get_if<std::vector<std::int64_t>>(&sample);
-    if (!list && !std::holds_alternative<std::int64_t>(sample))
-      fail("an input gives what is no whole number");
+    if (!list && !std::holds_alternative<std::int64_t>(sample) && !std::holds_alternative<double>(sample))
+      fail("an input gives what is not a number");
     late.element = static_cast<std::int32_t>(number(json[1], -1, list ? size(*list) - 1 : -1));
     late.input = static_cast<std::int32_t>(number(json[2], 0, size(node.inputs) - 1));
     late.index = number(json[3], -1, INT32_MAX);
@@ -309,6 +275,31 @@ class GraphReader {
     }
     expect(node, own->inputs + own->outputs + read, own->outputs, graphs);
     node.own_gradient = std::move(own);
+  }
+
+  // ---- arrays
+
+  std::vector<std::int64_t> numbers_at(const Json& json, const char* name) const {
+    std::vector<std::int64_t> numbers;
+    if (find_member(json, name, place_))
+      for (const Json& one : list_at(json, name, place_)) numbers.push_back(number(one, 0, INT32_MAX));
+    return numbers;
+  }
+
+  void fill_array_call(const Json& json, Node& node) const {
+    const Json& given = member(json, "array", place_);
+    graph::ArrayCallForm form;
+    form.name = text_of(member(given, "call", place_), place_);
+    if (const Json* element = find_member(given, "element", place_))
+      form.kind = graph::ArrayKind{spec(*element), flag_of(member(given, "infers", place_), place_),
+                                   flag_of(member(given, "grows", place_), place_)};
+    form.numbers = numbers_at(given, "written");
+    form.cleared = numbers_at(given, "cleared");
+    if (const Json* axis = find_member(given, "axis", place_))
+      form.axis = number(*axis, -max_rank - 1, max_rank);
+    expect(node, node.inputs.size(), 1, 0);
+    node.host =
+        std::make_shared<const graph::HostCall>(graph::array_call(std::move(form), node.inputs.size()));
   }
 
   // ---- tapes

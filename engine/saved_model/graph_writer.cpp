@@ -1,10 +1,9 @@
 #include "engine/saved_model/graph_writer.h"
 
-#include <cmath>
-
 #include "engine/graph/arrays/arrays.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
+#include "engine/saved_model/attributes.h"
 #include "engine/saved_model/node_kinds.h"
 #include "engine/tensor/error.h"
 
@@ -30,19 +29,6 @@ Json spec_json(const graph::ValueSpec& spec) {
   return {{"dtype", dtype_name(spec.dtype)}, {"shape", std::move(shape)}};
 }
 
-struct AttributeJson {
-  Json operator()(std::monostate) const { return {}; }
-  Json operator()(double number) const {
-    if (std::isfinite(number)) return number;
-    return {{"real", std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf"}};
-  }
-  Json operator()(DType dtype) const { return {{"dtype", dtype_name(dtype)}}; }
-  template <class T>
-  Json operator()(const T& plain) const {
-    return plain;
-  }
-};
-
 /// " (model.py:12)"; empty where that is not known.
 std::string traced_at(const Node& node) {
   if (node.location == 0) return {};
@@ -67,7 +53,7 @@ std::size_t GraphWriter::number_of(const Variable& variable, const Graph& graph)
 void GraphWriter::add_op(const Node& node, Json& entry) const {
   entry["op"] = node.op->name;
   for (std::size_t i = 0; i < node.attributes.size(); ++i)
-    entry["attributes"][node.op->attributes[i].name] = std::visit(AttributeJson(), node.attributes[i]);
+    entry["attributes"][node.op->attributes[i].name] = attribute_json(node.attributes[i]);
   for (const graph::LateNumber& late : node.late)
     entry["late"].push_back(Json::array({late.attribute, late.element, late.input, late.index}));
   if (node.draws) entry["draws"] = true;
@@ -103,16 +89,26 @@ void GraphWriter::add_own_gradient(const Graph& graph, const Node& node, Json& e
                   {"variables", variables}, {"given", own.given},   {"error", own.error}};
 }
 
+void GraphWriter::add_array_call(const graph::ArrayCallForm& form, Json& entry) {
+  Json array{{"call", form.name}};
+  if (form.kind) {
+    array["element"] = spec_json(form.kind->element);
+    array["infers"] = form.kind->infers;
+    array["grows"] = form.kind->grows;
+  }
+  if (!form.numbers.empty()) array["written"] = form.numbers;
+  if (!form.cleared.empty()) array["cleared"] = form.cleared;
+  if (form.axis != 0) array["axis"] = form.axis;
+  entry["array"] = std::move(array);
+}
+
 Json GraphWriter::node(const Graph& graph, const Node& node) {
   const std::optional<std::string_view> kind = saved_kind(node.kind);
-  if (node.kind == NodeKind::host || !kind) {
-    const bool is_array = node.kind == NodeKind::host && graph::is_array_call(node);
-    const std::string what =
-        node.kind == NodeKind::host ? "'" + node.host->name + "'" : "a part of a gradient";
-    fail<UnimplementedError>(graph.name, " cannot be saved: it calls ", what, traced_at(node),
-                             is_array ? ", an array of tensors, which saved models lack"
-                                      : ", which needs the program that it was traced in");
-  }
+  if (!kind || (node.kind == NodeKind::host && !graph::is_array_call(node)))
+    fail<UnimplementedError>(
+        graph.name, " cannot be saved: it calls ",
+        node.kind == NodeKind::host ? "'" + node.host->name + "'" : "a part of a gradient", traced_at(node),
+        ", which needs the program that it was traced in");
   Json entry{{"kind", *kind}};
   for (const Value input : node.inputs) entry["in"].push_back(value_json(input));
   for (std::size_t i = 0; i < node.results.size(); ++i)
@@ -127,6 +123,7 @@ Json GraphWriter::node(const Graph& graph, const Node& node) {
   if (node.op) add_op(node, entry);
   if (node.tape) add_tape(graph, node, entry);
   if (node.own_gradient) add_own_gradient(graph, node, entry);
+  if (node.host) add_array_call(*graph::array_call_form(node), entry);
   for (const auto& inner : node.graphs) entry["graphs"].push_back(write(*inner));
   return entry;
 }

@@ -1,6 +1,7 @@
 // Graphs as JSON (README.md).
 #pragma once
 
+#include "engine/graph/arrays/arrays.h"
 #include "engine/graph/graph.h"
 #include "engine/saved_model/weights.h"
 
@@ -18,6 +19,7 @@ class GraphWriter {
   void add_op(const graph::Node& node, Json& entry) const;
   void add_tape(const graph::Graph& graph, const graph::Node& node, Json& entry) const;
   void add_own_gradient(const graph::Graph& graph, const graph::Node& node, Json& entry) const;
+  static void add_array_call(const graph::ArrayCallForm& form, Json& entry);
   std::size_t number_of(const Variable& variable, const graph::Graph& graph) const;
 
   std::map<std::uint64_t, std::size_t> variables_;  ///< by their ids

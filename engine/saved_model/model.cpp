@@ -1,5 +1,8 @@
 #include "engine/saved_model/model.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -99,14 +102,50 @@ Json model_json(const Model& model, WeightsToWrite& weights) {
   return json;
 }
 
-/// The weights under a name of their own bytes: those of an older model stay beside them.
-std::string write_weights(const fs::path& folder, const WeightsToWrite& weights) {
-  const fs::path temporary = folder / "weights.new.safetensors";
-  data::write_safetensors(temporary.string(), weights.tensors(), {{"format", format_name}});
-  const std::string name = "weights-" + checksum_text(checksum_of_file(temporary)) + ".safetensors";
-  fs::rename(temporary, folder / name);
-  return name;
-}
+/// One at a time writes a folder, while none reads it, as far as its file system has locks. Who reads finds
+/// the weights that belong to the graphs.
+class FolderLock {
+ public:
+  FolderLock(const fs::path& folder, bool writes)
+      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_.number() >= 0) (void)::flock(folder_.number(), writes ? LOCK_EX : LOCK_SH);
+  }
+
+ private:
+  const data::Descriptor folder_;
+};
+
+/// The weights under a name of their own bytes: those of an older model stay beside them. Where they are new
+/// and no model came to name them, they are removed again.
+class NewWeights {
+ public:
+  NewWeights(const fs::path& folder, const WeightsToWrite& weights) : folder_(folder) {
+    const fs::path temporary = folder / "weights.new.safetensors";
+    data::write_safetensors(temporary.string(), weights.tensors(), {{"format", format_name}});
+    name_ = "weights-" + checksum_text(checksum_of_file(temporary)) + ".safetensors";
+    std::error_code error;
+    is_new_ = !fs::exists(folder / name_, error);
+    fs::rename(temporary, folder / name_, error);
+    if (error) data::fail_with_errno(error.value(), (folder / name_).string());
+  }
+  ~NewWeights() {
+    std::error_code ignored;
+    if (is_new_ && !is_named()) fs::remove(folder_ / name_, ignored);
+  }
+  NewWeights(const NewWeights&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  bool is_named() const {
+    std::ifstream file(folder_ / model_file, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    return bytes.find(name_) != std::string::npos;
+  }
+
+  const fs::path& folder_;
+  std::string name_;
+  bool is_new_ = false;
+};
 
 void remove_old_weights(const fs::path& folder, const std::string& kept) {
   std::error_code ignored;
@@ -128,14 +167,14 @@ Json parsed_model(const fs::path& path) {
         *found != version)
       fail<UnimplementedError>(place, ": is of version ", found->dump(),
                                " of the format; this release reads version ", version);
-    fail_at(place, "is no saved model of Tapedeck, or its first line is damaged");
+    fail_at(place, "is not a saved model of Tapedeck, or its first line is damaged");
   }
   const std::string wanted = bytes.substr(begin.size(), 8);
   const std::string found = checksum_text(data::crc32c(std::string_view(bytes).substr(rest)));
   if (found != wanted)
     fail_at(place, "is damaged: its bytes have the checksum " + found + ", and " + wanted + " was written");
   Json json = Json::parse(bytes, nullptr, false);
-  if (json.is_discarded()) fail_at(place, "is no JSON");
+  if (json.is_discarded()) fail_at(place, "is not JSON");
   return json;
 }
 
@@ -181,7 +220,7 @@ std::map<std::string, Signature> read_signatures(const Json& json, const std::ve
                                                  const std::string& file) {
   std::map<std::string, Signature> signatures;
   const Json& entries = member(json, "signatures", file);
-  if (!entries.is_object()) fail_at(file, "'signatures' is no object");
+  if (!entries.is_object()) fail_at(file, "'signatures' is not an object");
   for (const auto& [name, entry] : entries.items()) {
     const std::string place = file + ": signatures." + name;
     Signature& signature = signatures[name];
@@ -208,7 +247,7 @@ void check_is_model(const fs::path& folder) {
         "reads what it saved itself: save the model with Tapedeck, or load its weights as "
         "safetensors or .npz");
   if (!fs::exists(folder, error)) fail<NotFoundError>(folder.string(), ": there is no such folder");
-  fail<NotFoundError>(folder.string(), ": has no ", model_file, ", so it is no saved model");
+  fail<NotFoundError>(folder.string(), ": has no ", model_file, ", so it is not a saved model");
 }
 
 }  // namespace
@@ -223,14 +262,15 @@ void write_model(const std::string& folder, const Model& model) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) data::fail_with_errno(error.value(), folder);
-  const std::string name = write_weights(path, weights);
-  json["weights"] = name;
-  const std::string rest = json.dump(1).substr(1);  // behind the brace, which the first line has
+  const FolderLock lock(path, true);
+  const NewWeights written(path, weights);
+  json["weights"] = written.name();
+  const std::string rest = json.dump().substr(1);  // behind the brace, which the first line has
   data::WholeFile file((path / model_file).string());
   file.write(first_line_begin() + checksum_text(data::crc32c(rest)) + first_line_end);
   file.write(rest);
   file.commit();
-  remove_old_weights(path, name);
+  remove_old_weights(path, written.name());
 }
 
 Model read_model(const std::string& folder) {
@@ -239,9 +279,10 @@ Model read_model(const std::string& folder) {
   const UnobservedScope unobserved;
   const StopRecording stopped;
   const std::string place = (path / model_file).string();
+  const FolderLock lock(path, false);
   const Json json = parsed_model(path / model_file);
   const std::string name = text_of(member(json, "weights", place), place);
-  if (!is_weights_name(name)) fail_at(place, "'" + name + "' is no name of a file with weights");
+  if (!is_weights_name(name)) fail_at(place, "'" + name + "' is not the name of a file with weights");
   const data::SafetensorsFile file((path / name).string());
   if (name != "weights-" + checksum_text(checksum_of_file(path / name)) + ".safetensors")
     fail_at((path / name).string(), "is damaged: its bytes have another checksum than its name says");

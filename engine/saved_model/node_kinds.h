@@ -8,7 +8,7 @@
 
 namespace tapedeck::saved_model {
 
-/// Nothing for those that only gradients have, and for host calls.
+/// Nothing for those that only gradients have. Of host calls, those of arrays are saved (graph/arrays).
 constexpr std::optional<std::string_view> saved_kind(graph::NodeKind kind) {
   using graph::NodeKind;
   switch (kind) {
@@ -36,9 +36,10 @@ constexpr std::optional<std::string_view> saved_kind(graph::NodeKind kind) {
       return "tape_watch";
     case NodeKind::gradient:
       return "gradient";
+    case NodeKind::host:
+      return "array";
     case NodeKind::unwind:
     case NodeKind::absent:
-    case NodeKind::host:
       return std::nullopt;
   }
   return std::nullopt;

@@ -24,7 +24,7 @@ std::string hexadecimal(std::string_view bytes) {
 
 std::string bytes_of(const std::string& text, const std::string& place) {
   if (text.size() % 2 != 0 || text.find_first_not_of(digits) != std::string::npos)
-    fail_at(place, "'" + text.substr(0, 40) + "' is no text in hexadecimal digits");
+    fail_at(place, "'" + text.substr(0, 40) + "' is not a text in hexadecimal digits");
   const std::string_view values = digits;
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); i += 2)
@@ -58,7 +58,7 @@ void fail_at(const std::string& place, const std::string& what) {
 }
 
 const Json* find_member(const Json& object, const char* name, const std::string& place) {
-  if (!object.is_object()) fail_at(place, "is no object");
+  if (!object.is_object()) fail_at(place, "is not an object");
   const auto found = object.find(name);
   return found == object.end() ? nullptr : &*found;
 }
@@ -71,7 +71,7 @@ const Json& member(const Json& object, const char* name, const std::string& plac
 
 const Json& list_at(const Json& object, const char* name, const std::string& place) {
   const Json& found = member(object, name, place);
-  if (!found.is_array()) fail_at(place, std::string("'") + name + "' is no list");
+  if (!found.is_array()) fail_at(place, std::string("'") + name + "' is not a list");
   return found;
 }
 
@@ -89,7 +89,7 @@ bool flag_of(const Json& value, const std::string& place) {
 std::int64_t integer_of(const Json& value, std::int64_t least, std::int64_t most, const std::string& place) {
   const bool is_whole = value.is_number_integer() && !(value.is_number_unsigned() &&
                                                        value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
-  if (!is_whole) fail_at(place, "has " + std::string(value.type_name()) + " where a whole number belongs");
+  if (!is_whole) fail_at(place, "has " + std::string(value.type_name()) + " where an integer belongs");
   const auto number = value.get<std::int64_t>();
   if (number < least || number > most)
     fail_at(place, std::to_string(number) + " lies outside of " + std::to_string(least) + " to " +

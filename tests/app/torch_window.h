@@ -3,6 +3,7 @@
 
 #include <QDialog>
 #include <QLineEdit>
+#include <QProcess>
 #include <QPushButton>
 
 #include "tests/app/sample_window.h"
@@ -37,6 +38,12 @@ class TorchWindow : protected SampleWindow {
     return qEnvironmentVariableIsEmpty("TAPEDECK_TORCH")
                ? QString("TAPEDECK_TORCH is not set: no interpreter with torch")
                : QString();
+  }
+  /// Of the interpreter's Python 3.
+  static int minorVersion() {
+    QProcess python;
+    python.start(qEnvironmentVariable("TAPEDECK_TORCH"), {"-c", "import sys; print(sys.version_info[1])"});
+    return python.waitForFinished(60000) ? python.readAllStandardOutput().trimmed().toInt() : 0;
   }
   /// A new window; its sessions run in the environment, by the dialog of the start page. Where it lacks
   /// something, the sentence that says so.

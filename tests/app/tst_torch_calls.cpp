@@ -43,17 +43,24 @@ class TestTorchCalls : public QObject, TorchWindow {
     QVERIFY2(problem.isEmpty(), qPrintable(problem));
     QCOMPARE(runToItsEnd(0), CellState::done);
     showAllRecords();
-    const QStringList expected{"aten.addmm: self.project(x)", "aten.mm: self.project(x) @ x.T",
-                               "aten.div.Tensor: scores / math.sqrt(d)",
-                               "aten._softmax: F.softmax(scores / math.sqrt(d), dim=-1)",
-                               "gradient: y.backward()"};
+    // Before Python 3.11 the interpreter knows the line alone.
+    QStringList expected{"aten.addmm: self.project(x)", "aten.mm: self.project(x) @ x.T",
+                         "aten.div.Tensor: scores / math.sqrt(d)",
+                         "aten._softmax: F.softmax(scores / math.sqrt(d), dim=-1)", "gradient: y.backward()"};
+    QString softmax = expected[3];
+    if (minorVersion() < 11) {
+      softmax = "aten._softmax: return F.softmax(scores / math.sqrt(d), dim=-1)";
+      expected = {"aten.addmm: scores = self.project(x) @ x.T", "aten.mm: scores = self.project(x) @ x.T",
+                  "aten.div.Tensor: return F.softmax(scores / math.sqrt(d), dim=-1)", softmax,
+                  "gradient: y.backward()"};
+    }
     const auto all = [&] {
       const QStringList found = written();
       return std::all_of(expected.begin(), expected.end(),
                          [&](const QString& each) { return found.contains(each); });
     };
     QTRY_VERIFY2_WITH_TIMEOUT(all(), qPrintable(written().join("\n")), patience);
-    QVERIFY(written().count("aten._softmax: F.softmax(scores / math.sqrt(d), dim=-1)") >= 2);  // and its VJP
+    QVERIFY(written().count(softmax) >= 2);  // and its VJP
     shots(window_.get(), "torch-calls");
   }
 };

@@ -54,10 +54,10 @@ class TestTorchSteps : public QObject, private TorchWindow {
                : nullptr;
   }
   /// F10 passes through what a VJP runs inside, and through the start of a playback. What the program's own
-  /// Function runs is code of its, forward and backward: its ops are steps.
+  /// Function runs is code of its, forward and backward: its ops are steps, and not the Function around them.
   bool isStopOfF10(qsizetype place) const {
     const Record& record = reference_[place];
-    if (record.kind == RecordKind::playback) return false;
+    if (record.kind == RecordKind::playback || record.kind == RecordKind::custom) return false;
     if (record.parent == 0) return true;
     const qsizetype parent = static_cast<qsizetype>(record.parent - reference_[0].number);
     if (reference_[parent].custom_gradient) return true;
@@ -66,10 +66,16 @@ class TestTorchSteps : public QObject, private TorchWindow {
            (record.kind == RecordKind::vjp || record.op == "autograd.AccumulateGrad" ||
             record.sums_gradients);
   }
-  /// Behind the playback that the record is in.
-  qsizetype behindPlayback(qsizetype place) const {
+  /// Behind what runs the record: backward() of the program's own Function, or the playback.
+  qsizetype behindCaller(qsizetype place) const {
+    const quint64 caller = reference_[place].parent;
+    const bool in_function =
+        caller != 0 && reference_[static_cast<qsizetype>(caller - reference_[0].number)].custom_gradient;
     ++place;
-    while (place < reference_.size() && reference_[place].backward) ++place;
+    if (in_function)
+      while (place < reference_.size() && reference_[place].parent == caller) ++place;
+    while (place < reference_.size() && (in_function ? !isStopOfF10(place) : reference_[place].backward))
+      ++place;
     return place;
   }
   QString where() {
@@ -120,10 +126,12 @@ class TestTorchSteps : public QObject, private TorchWindow {
       const bool inside = at != 0 && reference_[here].backward;
       if (inside && draw == 9) {
         QVERIFY2(step(1, Qt::Key_F11, Qt::ShiftModifier), qPrintable(before));
-        QVERIFY2(session().recordCount() >= base + static_cast<quint64>(behindPlayback(here)),
+        const qsizetype behind = behindCaller(here);
+        QVERIFY2(session().recordCount() >= base + static_cast<quint64>(behind),
                  qPrintable(before + " → " + where()));
         const Record* next = session().stoppedBefore() ? known(session().stoppedBefore()) : nullptr;
-        QVERIFY2(!next || !next->backward, qPrintable(before + " → " + where()));
+        QVERIFY2(!next || next->number == base + 1 + static_cast<quint64>(behind) || !next->backward,
+                 qPrintable(before + " → " + where()));
       } else if (draw >= 8) {
         QVERIFY2(step(1, Qt::Key_F11), qPrintable(before));
         QVERIFY2(session().status().line > 0, qPrintable(before + " → " + where()));

@@ -113,7 +113,7 @@ class TestTorchTrouble : public QObject, private TorchWindow {
         const auto* record = session().cachedRecord(session().stoppedBefore());
         return record && record->backward;
       };
-      for (int i = 0; cell == 2 && i < 8 && !backward(); ++i) QVERIFY(step(cell, Qt::Key_F10));
+      for (int i = 0; cell == 2 && i < 20 && !backward(); ++i) QVERIFY(step(cell, Qt::Key_F10));
       QCOMPARE(backward(), cell == 2);
       QVERIFY(choose("session.interrupt"));
       QTRY_COMPARE_WITH_TIMEOUT(stateOf(cell), CellState::failed, patience);

@@ -23,6 +23,7 @@ import numpy as np
 
 import bench_training
 import tapedeck as tf
+from chain_case import chain, operands
 from peer_cases import environment_of
 
 CALLS = 2000
@@ -206,7 +207,48 @@ def call_gradient(rounds):
     report("call_gradient", "ns", 1e9, in_turns({"eager": step(loss), "graph": step(traced)}, rounds))
 
 
+# ---- chains
+
+
+def chain_of_ten(case):
+    """`chain_sum`: ten elementwise ops of 10⁶ numbers and the sum of what they give; `chain_gradient`: its gradient."""
+    def run(rounds):
+        x, y = map(tf.constant, operands())
+
+        def total(x, y):
+            return tf.reduce_sum(chain(x, y, tf.tanh, tf.exp, tf.sigmoid, tf.nn.relu))
+
+        def gradient(x, y):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                found = total(x, y)
+            return tape.gradient(found, x)
+
+        function = gradient if case == "chain_gradient" else total
+        traced = tf.function(function)
+        others, reasons = beside(case)
+        report(case, "ms", 1e3, in_turns({"eager": lambda: function(x, y), "graph": lambda: traced(x, y), **others}, rounds, 0.1), **reasons)
+    return run
+
+
 # ---- steps
+
+
+def mlp_sgd(rounds):
+    model, inputs, labels = bench_training.our_mlp(tf, tf.keras.layers)
+    inputs, labels = tf.constant(inputs), tf.constant(labels)
+    optimizer = tf.keras.optimizers.SGD(1e-2)
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=model(inputs)))
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    step()  # makes the variables
+    others, reasons = beside("mlp_sgd_step")
+    report("mlp_sgd_step", "ms", 1e3, in_turns(both_ways(step) | others, rounds, 0.1), **reasons)
 
 
 def both_ways(step):
@@ -348,6 +390,7 @@ def in_loops(case):
 
 
 CASES = {
+    "chain_sum": chain_of_ten("chain_sum"), "chain_gradient": chain_of_ten("chain_gradient"), "mlp_sgd_step": mlp_sgd,
     "call_empty": call_empty, "small_op": small_op, "kernels": kernels, "call_gradient": call_gradient, "mlp_step": training("mlp"),
     "mlp_gradient": forward_in_function("mlp"), "autoencoder_10000_step": autoencoder, "lstm_step": training("lstm"),
     "lstm_gradient": forward_in_function("lstm"), "transformer_step": training("transformer"),

@@ -48,9 +48,44 @@ def torch_chain(count):
     return run
 
 
+def torch_chain_of_ten(case):
+    import torch
+    from chain_case import chain, operands
+    x, y = map(torch.tensor, operands())
+    x.requires_grad_(case == "chain_gradient")
+
+    def total(x):
+        return chain(x, y, torch.tanh, torch.exp, torch.sigmoid, torch.relu).sum()
+
+    compiled = torch.compile(total)
+    if case == "chain_gradient":
+        return {"torch": lambda: torch.autograd.grad(total(x), x), "torch_compile": lambda: torch.autograd.grad(compiled(x), x)}
+    return {"torch": lambda: total(x), "torch_compile": lambda: compiled(x)}
+
+
+def torch_sgd():
+    import bench_training
+    import torch
+    from torch import nn
+    model, inputs, labels = bench_training.peer_mlp(torch, nn)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-2)
+    inputs, labels = torch.tensor(inputs), torch.tensor(labels)
+
+    def step():
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
 def torch_step_of(case):
     import bench_training
     import torch
+    if case == "mlp_sgd_step":
+        return torch_sgd()
     if case != "autoencoder_10000_step":
         return bench_training.peer(case.removesuffix("_step"))
     import numpy as np
@@ -81,6 +116,8 @@ def torch_variants(case):
         return {"torch": lambda: chain(x), "torch_compile": lambda: compiled(x)}
     if case == "trace_resnet50":
         return {}
+    if case in ("chain_sum", "chain_gradient"):
+        return torch_chain_of_ten(case)
     step = torch_step_of(case)
     compiled = torch.compile(torch_step_of(case))
     return {"torch": step, "torch_compile": compiled}
@@ -115,7 +152,41 @@ def jax_adam(loss_of, parameters):
     return run
 
 
-def jax_mlp():
+def jax_sgd(loss_of, parameters):
+    import jax
+
+    def step(parameters):
+        loss, gradients = jax.value_and_grad(loss_of)(parameters)
+        return loss, jax.tree.map(lambda p, g: p - 1e-2 * g, parameters, gradients)
+
+    state = [parameters]
+    jitted = jax.jit(step, donate_argnums=0)
+
+    def run():
+        loss, state[0] = jitted(state[0])
+        return loss.block_until_ready()
+
+    return run
+
+
+def jax_mlp_sgd():
+    return jax_mlp(jax_sgd)
+
+
+def jax_chain_of_ten(case):
+    import jax
+    import jax.numpy as jnp
+    from chain_case import chain, operands
+    x, y = map(jnp.asarray, operands())
+
+    def total(x, y):
+        return chain(x, y, jnp.tanh, jnp.exp, jax.nn.sigmoid, jax.nn.relu).sum()
+
+    jitted = jax.jit(jax.grad(total) if case == "chain_gradient" else total)
+    return lambda: jitted(x, y).block_until_ready()
+
+
+def jax_mlp(optimizer=jax_adam):
     import bench_training
     import jax
     import jax.numpy as jnp
@@ -130,7 +201,7 @@ def jax_mlp():
             h = jax.nn.relu(h) if number < 2 else h
         return -jnp.take_along_axis(jax.nn.log_softmax(h), labels[:, None], 1).mean()
 
-    return jax_adam(loss_of, parameters)
+    return optimizer(loss_of, parameters)
 
 
 def jax_lstm():
@@ -252,7 +323,9 @@ def jax_variants(case):
         x, count = jnp.asarray(numbers(10)), 1 if case == "small_op_short" else 1 + OPS
         jitted = jax.jit(torch_chain(count))
         return {"jax_jit": lambda: jitted(x).block_until_ready()}
-    step = {"mlp_step": jax_mlp, "lstm_step": jax_lstm, "transformer_step": jax_transformer, "autoencoder_10000_step": jax_autoencoder,
+    if case in ("chain_sum", "chain_gradient"):
+        return {"jax_jit": jax_chain_of_ten(case)}
+    step = {"mlp_step": jax_mlp, "mlp_sgd_step": jax_mlp_sgd, "lstm_step": jax_lstm, "transformer_step": jax_transformer, "autoencoder_10000_step": jax_autoencoder,
             "trace_resnet50": jax_resnet_trace}[case]()
     return {"jax_trace" if case == "trace_resnet50" else "jax_jit": step}
 

@@ -63,7 +63,7 @@ class RecordsText {
 
   void readLine(const QString& line) {
     static const QRegularExpression pattern(
-        QStringLiteral("^( *)(op|custom|playback|vjp) (\\w+)\\((.*)\\) -> (.*)$"));
+        QStringLiteral("^( *)(op|custom|playback|vjp) ([\\w.]+)\\((.*)\\) ->\\s*(.*)$"));
     static const QRegularExpression option(
         QStringLiteral("\\s(tape|of|cell|scope|at)=(\\S+)|\\s(custom|failed)\\b"));
     const auto match = pattern.match(line);

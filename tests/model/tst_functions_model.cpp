@@ -268,6 +268,7 @@ class TestFunctionsModel : public QObject {
     QCOMPARE(nodesText(trace), QString("3 nodes, 5 as traced"));
     QCOMPARE(stageText({"dead code", 3, 0, 1, 2}, false), QString("After dead code: 1 merged, 2 removed"));
     QCOMPARE(stageText({"dead code", 3}, false), QString("After dead code: no change"));
+    QCOMPARE(stageText({"fusion", 3, 0, 0, 0, 2}, false), QString("After fusion: 2 fused"));
   }
 
   void rowsBecomeATreeThatAFilterThins() {

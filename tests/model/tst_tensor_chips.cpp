@@ -14,6 +14,7 @@ class TestTensorChips : public QObject {
  private slots:
   void showsTheOutputOfTheCursorsRecord();
   void showsTheFirstInputAtTheFirstStop();
+  void showsTheGradientWhereItArrivesAtALeaf();
   void showsWhatJustRanAfterAStep();
   void whatJustRanIsTheVjpNotTheOpsInsideIt();
   void aPickStaysByRoleAcrossSteps();
@@ -45,6 +46,17 @@ void TestTensorChips::showsTheFirstInputAtTheFirstStop() {
   QTRY_COMPARE(bench.session.cursor(), 2u);
   QTRY_VERIFY(bench.model.chips().size() == 3 && bench.model.chips()[0].role == TensorRole::justRan);
   QCOMPARE(bench.model.chips()[static_cast<std::size_t>(bench.model.currentChip())].role, TensorRole::input);
+}
+
+void TestTensorChips::showsTheGradientWhereItArrivesAtALeaf() {
+  Bench bench("op autograd.AccumulateGrad(W:2x2, g:2x2) ->");
+  bench.start();
+  QTRY_COMPARE(bench.shownName(), QStringLiteral("g"));
+  QCOMPARE(bench.model.chips().size(), 2u);
+  QCOMPARE(bench.model.chips()[0].label, QStringLiteral("in 0 · W:0"));
+  QCOMPARE(bench.model.chips()[1].label, QStringLiteral("in 1 · gradient"));
+  bench.model.selectChip(0);  // what one picks counts
+  QCOMPARE(bench.shownName(), QStringLiteral("W"));
 }
 
 void TestTensorChips::showsWhatJustRanAfterAStep() {

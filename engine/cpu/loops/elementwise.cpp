@@ -12,9 +12,6 @@
 namespace tapedeck::cpu {
 namespace {
 
-// An output this large leaves the cache before it is read: writing past the cache saves reading its lines
-// first.
-constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t stream_buffer_bytes = 8192;
 constexpr std::int64_t few = 64;  ///< elements that one thread processes whatever they cost
 
@@ -173,6 +170,13 @@ bool has_kernel(Unary op, DType dtype) {
 }
 bool has_kernel(Binary op, DType dtype) {
   return loops().binary[static_cast<int>(op)][index_of(dtype)] != nullptr;
+}
+
+double element_cost(Unary op, DType dtype) {
+  return cost_of(op, dtype);
+}
+double element_cost(Binary op, DType dtype) {
+  return cost_of(op, dtype);
 }
 
 void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {

@@ -6,13 +6,14 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/kernels.h"
+#include "engine/cpu/loops/reduced_blocks.h"
 
 namespace tapedeck::cpu {
 namespace {
 
 // All sizes depend only on shapes: results must not depend on the number of threads.
-constexpr std::int64_t block = 4096;     ///< elements of a row that one loop reduces: 64 in a lane of float32
-constexpr std::int64_t row_block = 512;  ///< rows that one loop reduces to one row
+constexpr std::int64_t block = reduced_block;
+constexpr std::int64_t row_block = 512;    ///< rows that one loop reduces to one row
 constexpr std::int64_t tile_width = 4096;  ///< columns that one loop keeps in the L1 cache
 constexpr std::int64_t narrow = 256;       ///< rows shorter than this are taken several at a time
 
@@ -194,6 +195,13 @@ void reduce(Reduction op, DType dtype, const void* values, std::int64_t outer, s
     using T = typename decltype(tag)::type;
     reduce_typed(op, static_cast<const T*>(values), outer, count, inner, static_cast<T*>(out));
   });
+}
+
+void combine_reduced_blocks(Reduction op, DType dtype, const void* parts, std::int64_t count, void* out) {
+  if (dtype == DType::float32)
+    *static_cast<float*>(out) = combine_blocks(op, static_cast<const float*>(parts), count, 1);
+  else
+    *static_cast<double*>(out) = combine_blocks(op, static_cast<const double*>(parts), count, 1);
 }
 
 void arg_extreme(bool largest, DType dtype, const void* values, std::int64_t outer, std::int64_t count,

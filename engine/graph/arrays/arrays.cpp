@@ -44,17 +44,27 @@ Tensor carrier_of(std::unique_ptr<const TensorArray> array) {
 
 // ---- in graphs
 
+using Arguments = std::span<const Tensor>;
+
+/// How the call of a name runs.
+struct ArrayCallRow {
+  const char* name;
+  std::size_t inputs;  ///< that it takes; of "TensorArray" at least
+  Tensor (*run)(const ArrayCallForm& form, Arguments inputs);
+};
+const ArrayCallRow& row_of(const ArrayCallForm& form, std::size_t inputs);
+
 /// What HostCall::function is.
 struct ArrayCall {
-  std::function<Tensor(std::span<const Tensor>)> function;
-  Tensors operator()(std::span<const Tensor> values) const { return Tensors(1, function(values)); }
+  ArrayCallForm form;
+  const ArrayCallRow& row;
+  Tensors operator()(Arguments values) const { return Tensors(1, row.run(form, values)); }
 };
 
 /// The call in the graph that is being traced; else what it gives now.
-Tensor called(const char* name, std::function<Tensor(std::span<const Tensor>)> function,
-              const ValueSpec& result, std::span<const Tensor> inputs) {
-  if (!current_tracer()) return function(inputs);
-  return host_call({name, ArrayCall{std::move(function)}, true, {}}, {&result, 1}, inputs)[0];
+Tensor called(ArrayCallForm form, const ValueSpec& result, Arguments inputs) {
+  if (!current_tracer()) return row_of(form, inputs.size()).run(form, inputs);
+  return host_call(array_call(std::move(form), inputs.size()), {&result, 1}, inputs)[0];
 }
 
 ValueSpec spec_of_carrier(const Tensor& array) {
@@ -188,10 +198,138 @@ Tensors slices_of(const Tensor& value) {
   return value.dim(0) == 0 ? Tensors() : ops::unstack(value, 0);
 }
 
+// ---- what the calls do
+
+/// Where an observer listens, what is written has a record: the gate stops there, and the watch sees its
+/// values. The array has the value itself, and tapes see no identity: gradients are added up in the same
+/// order as where nothing listens.
+void show(const Tensor& value) {
+  if (!current_observer()) return;
+  const StopRecording unseen;
+  (void)ops::identity(value);
+}
+
+Tensor made_array(const ArrayCallForm& form, Arguments values) {
+  auto array = std::make_unique<TensorArray>(TensorArray{*form.kind, {}});
+  const auto size = static_cast<std::int64_t>(values[0].item());
+  if (size < 0) fail<InvalidArgumentError>("TensorArray: size is ", size, "; must not be negative");
+  if (size > most_elements)
+    fail<ResourceExhaustedError>("TensorArray: size is ", size, "; at most ", most_elements, " tensors");
+  array->elements.grow_to(size);
+  for (std::size_t i = 0; i < form.numbers.size(); ++i) put(*array, form.numbers[i], values[i + 1]);
+  for (const std::int64_t number : form.cleared) array->elements.set(number, {{}, true});
+  return carrier_of(std::move(array));
+}
+
+Tensor appended(const ArrayCallForm&, Arguments inputs) {
+  return changed(inputs[0], [&](TensorArray& made) {
+    require_room(made, "index", made.elements.size());
+    show(inputs[1]);
+    put(made, made.elements.size(), inputs[1]);
+  });
+}
+
+Tensor written(const ArrayCallForm&, Arguments inputs) {
+  return changed(inputs[0], [&](TensorArray& made) {
+    const std::int64_t number = index_of(inputs[1]);
+    require_room(made, "index", number);
+    show(inputs[2]);
+    put(made, number, inputs[2]);
+  });
+}
+
+Tensor read(const ArrayCallForm&, Arguments inputs) {
+  return element_at(array_carried_by(inputs[0]), index_of(inputs[1]));
+}
+
+Tensor stacked(const ArrayCallForm& form, Arguments inputs) {
+  const TensorArray& carried = array_carried_by(inputs[0]);
+  return joined_or_empty(carried, all_elements(carried), true, form.axis);
+}
+
+Tensor gathered(const ArrayCallForm&, Arguments inputs) {
+  const TensorArray& carried = array_carried_by(inputs[0]);
+  Tensors elements;
+  for (const std::int64_t number : indices_of(inputs[1], "indices"))
+    elements.push_back(element_at(carried, number));
+  return joined_or_empty(carried, elements, true, 0);
+}
+
+Tensor concatenated(const ArrayCallForm& form, Arguments inputs) {
+  const TensorArray& carried = array_carried_by(inputs[0]);
+  return joined_or_empty(carried, all_elements(carried), false, form.axis);
+}
+
+Tensor size_of(const ArrayCallForm&, Arguments inputs) {
+  return Tensor::scalar(static_cast<double>(array_carried_by(inputs[0]).elements.size()), DType::int32);
+}
+
+Tensor unstacked(const ArrayCallForm&, Arguments inputs) {
+  return changed(inputs[0], [&](TensorArray& made) { replace(made, slices_of(inputs[1]), "slices"); });
+}
+
+Tensor scattered(const ArrayCallForm&, Arguments inputs) {
+  return changed(inputs[0], [&](TensorArray& made) {
+    const std::vector<std::int64_t> numbers = indices_of(inputs[1], "indices");
+    const Tensors parts = slices_of(inputs[2]);
+    if (parts.size() != numbers.size())
+      fail<InvalidArgumentError>("TensorArray: ", numbers.size(), " indices and ", parts.size(), " slices");
+    for (const std::int64_t number : numbers) require_room(made, "indices", number);
+    for (std::size_t i = 0; i < parts.size(); ++i) put(made, numbers[i], parts[i]);
+  });
+}
+
+Tensor split(const ArrayCallForm&, Arguments inputs) {
+  return changed(inputs[0], [&](TensorArray& made) {
+    const std::vector<std::int64_t> numbers = indices_of(inputs[2], "lengths");
+    const bool inferred = std::exchange(made.kind.infers, false);  // the parts differ in length
+    replace(made, ops::split(inputs[1], numbers, 0), "lengths");
+    made.kind.infers = inferred;
+  });
+}
+
+constexpr const char* make_name = "TensorArray";
+constexpr ArrayCallRow rows[] = {{make_name, 1, made_array},
+                                 {"list.append", 2, appended},
+                                 {"TensorArray.write", 3, written},
+                                 {"TensorArray.read", 2, read},
+                                 {"TensorArray.stack", 1, stacked},
+                                 {"TensorArray.gather", 2, gathered},
+                                 {"TensorArray.concat", 1, concatenated},
+                                 {"TensorArray.size", 1, size_of},
+                                 {"TensorArray.unstack", 2, unstacked},
+                                 {"TensorArray.scatter", 3, scattered},
+                                 {"TensorArray.split", 3, split}};
+
+const ArrayCallRow& row_of(const ArrayCallForm& form, std::size_t inputs) {
+  const auto* const row =
+      std::ranges::find_if(rows, [&](const ArrayCallRow& one) { return one.name == form.name; });
+  if (row == std::end(rows)) fail<InvalidArgumentError>("TensorArray: there is no call '", form.name, "'");
+  const std::size_t wanted = row->inputs + form.numbers.size();
+  if (inputs != wanted || form.kind.has_value() != (form.name == make_name))
+    fail<InvalidArgumentError>(form.name, ": has ", inputs, " inputs; takes ", wanted);
+  for (const auto& numbers : {form.numbers, form.cleared})
+    for (const std::int64_t number : numbers)
+      if (!form.kind || number < 0 || number >= most_elements)
+        fail<InvalidArgumentError>(form.name, ": there is no element ", number);
+  return *row;
+}
+
 }  // namespace
 
 bool is_array_call(const Node& node) {
-  return node.host && node.host->function.target<ArrayCall>();
+  return array_call_form(node) != nullptr;
+}
+
+const ArrayCallForm* array_call_form(const Node& node) {
+  const auto* const call = node.host ? node.host->function.target<ArrayCall>() : nullptr;
+  return call ? &call->form : nullptr;
+}
+
+HostCall array_call(ArrayCallForm form, std::size_t inputs) {
+  const ArrayCallRow& row = row_of(form, inputs);
+  std::string name = form.name;
+  return {std::move(name), ArrayCall{std::move(form), row}, true, {}};
 }
 
 bool has_differentiable_calls(const Node& node) {
@@ -221,129 +359,49 @@ Tensor array_of(ArrayKind kind, const Tensor& count, std::span<const std::int64_
   const ValueSpec result{carrier_dtype(kind.element.dtype), {}, {}};
   Tensors inputs(1, count);
   inputs.insert(inputs.end(), written.begin(), written.end());
-  const auto make = [kind = std::move(kind), numbers = std::vector(numbers.begin(), numbers.end()),
-                     cleared = std::vector(cleared.begin(), cleared.end())](std::span<const Tensor> values) {
-    auto array = std::make_unique<TensorArray>(TensorArray{kind, {}});
-    const auto size = static_cast<std::int64_t>(values[0].item());
-    if (size < 0) fail<InvalidArgumentError>("TensorArray: size is ", size, "; must not be negative");
-    if (size > most_elements)
-      fail<ResourceExhaustedError>("TensorArray: size is ", size, "; at most ", most_elements, " tensors");
-    array->elements.grow_to(size);
-    for (std::size_t i = 0; i < numbers.size(); ++i) put(*array, numbers[i], values[i + 1]);
-    for (const std::int64_t number : cleared) array->elements.set(number, {{}, true});
-    return carrier_of(std::move(array));
-  };
-  return called("TensorArray", make, result, inputs);
+  return called(
+      {make_name, std::move(kind), {numbers.begin(), numbers.end()}, {cleared.begin(), cleared.end()}},
+      result, inputs);
 }
-
-namespace {
-
-/// Where an observer listens, what is written has a record: the gate stops there, and the watch sees its
-/// values. The array has the value itself, and tapes see no identity: gradients are added up in the same
-/// order as where nothing listens.
-void show(const Tensor& value) {
-  if (!current_observer()) return;
-  const StopRecording unseen;
-  (void)ops::identity(value);
-}
-
-}  // namespace
 
 Tensor array_append(const Tensor& array, const Tensor& value) {
-  const auto append = [](std::span<const Tensor> inputs) {
-    return changed(inputs[0], [&](TensorArray& made) {
-      require_room(made, "index", made.elements.size());
-      show(inputs[1]);
-      put(made, made.elements.size(), inputs[1]);
-    });
-  };
-  return called("list.append", append, spec_of_carrier(array), Tensors{array, value});
+  return called({"list.append"}, spec_of_carrier(array), Tensors{array, value});
 }
 
 Tensor array_write(const Tensor& array, const Tensor& index, const Tensor& value) {
-  const auto write = [](std::span<const Tensor> inputs) {
-    return changed(inputs[0], [&](TensorArray& made) {
-      const std::int64_t number = index_of(inputs[1]);
-      require_room(made, "index", number);
-      show(inputs[2]);
-      put(made, number, inputs[2]);
-    });
-  };
-  return called("TensorArray.write", write, spec_of_carrier(array), Tensors{array, index, value});
+  return called({"TensorArray.write"}, spec_of_carrier(array), Tensors{array, index, value});
 }
 
 Tensor array_read(const Tensor& array, const Tensor& index, const ValueSpec& result) {
-  const auto read = [](std::span<const Tensor> inputs) {
-    return element_at(array_carried_by(inputs[0]), index_of(inputs[1]));
-  };
-  return called("TensorArray.read", read, result, Tensors{array, index});
+  return called({"TensorArray.read"}, result, Tensors{array, index});
 }
 
 Tensor array_stack(const Tensor& array, std::int64_t axis, const ValueSpec& result) {
-  const auto stack = [axis](std::span<const Tensor> inputs) {
-    const TensorArray& carried = array_carried_by(inputs[0]);
-    return joined_or_empty(carried, all_elements(carried), true, axis);
-  };
-  return called("TensorArray.stack", stack, result, {&array, 1});
+  return called({"TensorArray.stack", {}, {}, {}, axis}, result, {&array, 1});
 }
 
 Tensor array_gather(const Tensor& array, const Tensor& indices, const ValueSpec& result) {
-  const auto gather = [](std::span<const Tensor> inputs) {
-    const TensorArray& carried = array_carried_by(inputs[0]);
-    Tensors elements;
-    for (const std::int64_t number : indices_of(inputs[1], "indices"))
-      elements.push_back(element_at(carried, number));
-    return joined_or_empty(carried, elements, true, 0);
-  };
-  return called("TensorArray.gather", gather, result, Tensors{array, indices});
+  return called({"TensorArray.gather"}, result, Tensors{array, indices});
 }
 
 Tensor array_concat(const Tensor& array, std::int64_t axis, const ValueSpec& result) {
-  const auto concat = [axis](std::span<const Tensor> inputs) {
-    const TensorArray& carried = array_carried_by(inputs[0]);
-    return joined_or_empty(carried, all_elements(carried), false, axis);
-  };
-  return called("TensorArray.concat", concat, result, {&array, 1});
+  return called({"TensorArray.concat", {}, {}, {}, axis}, result, {&array, 1});
 }
 
 Tensor array_size(const Tensor& array) {
-  const auto size = [](std::span<const Tensor> inputs) {
-    return Tensor::scalar(static_cast<double>(array_carried_by(inputs[0]).elements.size()), DType::int32);
-  };
-  return called("TensorArray.size", size, {DType::int32, {}, {}}, {&array, 1});
+  return called({"TensorArray.size"}, {DType::int32, {}, {}}, {&array, 1});
 }
 
 Tensor array_unstack(const Tensor& array, const Tensor& value) {
-  const auto unstack = [](std::span<const Tensor> inputs) {
-    return changed(inputs[0], [&](TensorArray& made) { replace(made, slices_of(inputs[1]), "slices"); });
-  };
-  return called("TensorArray.unstack", unstack, spec_of_carrier(array), Tensors{array, value});
+  return called({"TensorArray.unstack"}, spec_of_carrier(array), Tensors{array, value});
 }
 
 Tensor array_scatter(const Tensor& array, const Tensor& indices, const Tensor& value) {
-  const auto scatter = [](std::span<const Tensor> inputs) {
-    return changed(inputs[0], [&](TensorArray& made) {
-      const std::vector<std::int64_t> numbers = indices_of(inputs[1], "indices");
-      const Tensors parts = slices_of(inputs[2]);
-      if (parts.size() != numbers.size())
-        fail<InvalidArgumentError>("TensorArray: ", numbers.size(), " indices and ", parts.size(), " slices");
-      for (const std::int64_t number : numbers) require_room(made, "indices", number);
-      for (std::size_t i = 0; i < parts.size(); ++i) put(made, numbers[i], parts[i]);
-    });
-  };
-  return called("TensorArray.scatter", scatter, spec_of_carrier(array), Tensors{array, indices, value});
+  return called({"TensorArray.scatter"}, spec_of_carrier(array), Tensors{array, indices, value});
 }
 
 Tensor array_split(const Tensor& array, const Tensor& value, const Tensor& lengths) {
-  const auto split = [](std::span<const Tensor> inputs) {
-    return changed(inputs[0], [&](TensorArray& made) {
-      const std::vector<std::int64_t> numbers = indices_of(inputs[2], "lengths");
-      const bool inferred = std::exchange(made.kind.infers, false);  // the parts differ in length
-      replace(made, ops::split(inputs[1], numbers, 0), "lengths");
-      made.kind.infers = inferred;
-    });
-  };
-  return called("TensorArray.split", split, spec_of_carrier(array), Tensors{array, value, lengths});
+  return called({"TensorArray.split"}, spec_of_carrier(array), Tensors{array, value, lengths});
 }
 
 }  // namespace tapedeck::graph

@@ -40,8 +40,20 @@ const TensorArray& array_carried_by(const Tensor& carrier);
 /// False for an undefined one: an absent gradient.
 bool carries_array(const Tensor& tensor);
 
+/// A call as data.
+struct ArrayCallForm {
+  std::string name = {};                                 ///< "TensorArray.write"; "TensorArray" makes one
+  std::optional<ArrayKind> kind = {};                    ///< of one that it makes
+  std::vector<std::int64_t> numbers = {}, cleared = {};  ///< of its elements: as array_of() has them
+  std::int64_t axis = 0;                                 ///< of stack and concat
+};
+
 /// Whether the node is one of these calls: it depends on its inputs alone, and may be made again.
 bool is_array_call(const Node& node);
+/// nullptr for other nodes.
+const ArrayCallForm* array_call_form(const Node& node);
+/// The call of so many inputs. Throws InvalidArgumentError where there is no such call.
+HostCall array_call(ArrayCallForm form, std::size_t inputs);
 /// Whether the node, or one of the graphs in it, calls a function whose ops tapes are to see as they run.
 bool has_differentiable_calls(const Node& node);
 

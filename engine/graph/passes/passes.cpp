@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/graph/passes/fusion.h"
+
 namespace tapedeck::graph {
 
 Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
@@ -42,6 +44,8 @@ std::vector<NamedPassed> run_passes(const Graph& graph) {
   all.push_back({"constant folding", fold_constants(graph)});
   all.push_back({"common subexpressions", merge_common(all.back().passed.graph)});
   all.push_back({"dead code", drop_dead(all.back().passed.graph)});
+  if (Passed fused = fuse(all.back().passed.graph); !fused.changes.empty())
+    all.push_back({"fusion", std::move(fused)});
   return all;
 }
 

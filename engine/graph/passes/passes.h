@@ -11,17 +11,19 @@
 namespace tapedeck::graph {
 
 enum class ChangeKind : std::uint8_t {
-  folded,  ///< computed now, as it reads constants alone
-  merged,  ///< gives what an earlier node gives
-  removed  ///< nothing reads it
+  folded,   ///< computed now, as it reads constants alone
+  merged,   ///< gives what an earlier node gives
+  removed,  ///< nothing reads it
+  fused     ///< runs unseen in one loop with others (fusion.h)
 };
 
 /// What became of a node.
 struct Change {
   ChangeKind kind = ChangeKind::removed;
   std::int32_t node = -1;  ///< its number before the pass
-  std::int32_t into =
-      -1;  ///< merged: the number before the pass of the node that stays; folded: of the same node
+  /// merged: the number before the pass of the node that stays; folded: of the same node; fused: of the
+  /// chain's last node.
+  std::int32_t into = -1;
 };
 
 struct Passed {
@@ -43,7 +45,8 @@ struct NamedPassed {
   std::string name;
   Passed passed;
 };
-/// All passes in their order; the last one's graph is the one to run.
+/// All passes in their order; the last one's graph is the one to run. `fusion` is among them where it finds
+/// chains.
 std::vector<NamedPassed> run_passes(const Graph& graph);
 /// Whether common subexpressions were merged.
 bool merges(std::span<const NamedPassed> passes);

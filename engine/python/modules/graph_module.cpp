@@ -8,12 +8,14 @@
 #include "engine/graph/control.h"
 #include "engine/graph/eager.h"
 #include "engine/graph/functions.h"
+#include "engine/graph/passes/fusion.h"
 #include "engine/graph/passes/passes.h"
 #include "engine/graph/repeat.h"
 #include "engine/graph/run.h"
 #include "engine/python/errors.h"
 #include "engine/python/modules/graph_arrays.h"
 #include "engine/python/modules/graph_calls.h"
+#include "engine/python/modules/graph_function.h"
 #include "engine/python/modules/host_function.h"
 #include "engine/python/modules/program_graph.h"
 #include "engine/python/modules/tape_object.h"
@@ -34,42 +36,6 @@ using graph::Executable;
 using graph::Graph;
 using graph::NodeKind;
 using graph::Value;
-
-/// A traced function; its graph keeps variables and captured tensors alive.
-struct GraphFunction {
-  std::shared_ptr<graph::TracedGraph> trace;  ///< views read it, too
-  const Graph& traced;
-  const std::vector<graph::NamedPassed>& passes;
-  Executable executable;
-
-  explicit GraphFunction(Graph graph)
-      : trace(std::make_shared<graph::TracedGraph>(std::move(graph))),
-        traced(trace->traced),
-        passes(trace->passes),
-        executable(trace->running()) {
-    executable.note_gradients(trace->gradients);
-  }
-
-  /// What runs here. Where tapes record, or the call becomes part of another trace, it is the graph whose
-  /// nodes were not merged: a gradient adds up what each of them gives, in the order of eager code, to the
-  /// bit. With Python's lock, which folding constants may give up for a while: so another thread may make it,
-  /// too, and no mutex is held.
-  const Executable& here() const {
-    const detail::ThreadState& thread = detail::thread_state;
-    if (!is_tracing() && (thread.recording == 0 || thread.quiet != 0)) return executable;
-    if (!merges_) return executable;
-    if (!unmerged_) {
-      auto made = std::make_unique<Executable>(graph::unmerged(traced));
-      made->note_gradients(trace->gradients);
-      if (!unmerged_) unmerged_ = std::move(made);
-    }
-    return *unmerged_;
-  }
-
- private:
-  const bool merges_ = graph::merges(passes);
-  mutable std::unique_ptr<Executable> unmerged_;
-};
 
 /// A Python exception is set while it travels through the engine.
 template <class Function>
@@ -219,7 +185,7 @@ py::list results_of(const Graph& graph) {
 }
 
 py::list changes_of(const GraphFunction& function) {
-  constexpr const char* names[] = {"folded", "merged", "removed"};
+  constexpr const char* names[] = {"folded", "merged", "removed", "fused"};
   py::list list;
   for (const graph::NamedPassed& pass : function.passes) {
     py::list changes;
@@ -401,7 +367,7 @@ void bind_graph_function(py::module_& module) {
       .def_property_readonly("traced_nodes", [](const GraphFunction& f) { return nodes_of(f.traced); })
       .def_property_readonly(
           "passes", &changes_of,
-          "(name, [(\"folded\", \"merged\" or \"removed\", node, into)], text) of each pass.")
+          "(name, [(\"folded\", \"merged\", \"removed\" or \"fused\", node, into)], text) of each pass.")
       .def_property_readonly(
           "inputs", [](const GraphFunction& f) { return specs_list(f.traced, 0, f.traced.arguments); })
       .def_property_readonly("outputs", [](const GraphFunction& f) { return results_of(f.traced); })
@@ -484,6 +450,9 @@ void bind_graph(py::module_& module) {
   module.def("functions_run_eagerly", &graph::functions_run_eagerly,
              "Whether calls of graph functions run the functions as they are.");
   module.def("set_functions_run_eagerly", &graph::set_functions_run_eagerly, py::arg("on"));
+  module.def("least_fused", &graph::least_fused, "Chains of fewer elements run op by op.");
+  module.def("set_least_fused", &graph::set_least_fused, py::arg("elements"),
+             "Of what is traced from now on. For tests, which want chains of any size.");
   module.def("is_tracing", &is_tracing, "Whether ops of this thread become part of a graph.");
   module.def(
       "is_symbolic",

@@ -47,6 +47,9 @@ same("signal", "spectral", "contrib.signal")
 same("tfe", "contrib.eager")
 for _namespace in ("app", "flags", "logging", "contrib.cudnn_rnn", "contrib.learn"):  # few programs use them
     later(f"tapedeck.{_namespace}", _namespace)
+later("tapedeck._saved_model.saving", *(f"saved_model.{_name}" for _name in (
+    "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "LoadOptions", "PREDICT_INPUTS", "PREDICT_OUTPUTS", "SERVING", "SaveOptions", "TRAINING",
+    "contains_saved_model", "load", "save")))
 for _name in ("boston_housing", "california_housing", "cifar10", "cifar100", "imdb", "mnist", "reuters"):
     later(f"tapedeck.keras._datasets.{_name}", f"keras.datasets.{_name}.load_data")
 later("tapedeck.keras._datasets.idx", "keras.datasets.fashion_mnist.load_data")

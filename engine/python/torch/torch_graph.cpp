@@ -99,11 +99,14 @@ const SharedForward& shared(Newest& newest) {
   return newest.shared;
 }
 
-/// "MulBackward0" of aten.mul_.Tensor: letters and digits of the name, and "Backward".
+/// "MulBackward0" of aten.mul_.Tensor, "NllLossBackward0" of aten.nll_loss_forward: letters and digits of the
+/// name, and "Backward".
 bool is_named_after(std::string_view type, const OpDef& op) {
   std::string_view name = op.name;
   if (const std::size_t dot = name.find('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
   name = name.substr(0, name.find_first_of(".#"));
+  constexpr std::string_view forward = "_forward";
+  if (name.ends_with(forward)) name.remove_suffix(forward.size());
   std::size_t at = 0;
   for (const char letter : name) {
     if (letter == '_') continue;

@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/observer.h"
 #include "engine/record/trace/trace_source.h"
+#include "engine/tensor/foreign_devices.h"
 
 namespace tapedeck {
 namespace {
@@ -17,10 +18,11 @@ constexpr std::uint64_t free_bookkeeping = std::uint64_t{64} << 20;
 constexpr std::uint32_t somebody = UINT32_MAX;
 
 /// The value to hold for `tensor`: itself, or a copy if its memory is borrowed (a NumPy array), because its
-/// owner may write to it later. Undefined if the copy exceeds `limit`: a recording must not exhaust the
-/// program's memory, nor spend its time on gigabytes.
+/// owner may write to it later. Another framework's on its device is a snapshot, which nothing writes to.
+/// Undefined if the copy exceeds `limit`: a recording must not exhaust the program's memory, nor spend its
+/// time on gigabytes.
 Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
-  if (!tensor.storage()->borrowed()) return tensor.storage()->size() <= limit ? tensor : Tensor();
+  if (!tensor.storage()->borrowed() || is_foreign(tensor.device())) return tensor.storage()->size() <= limit ? tensor : Tensor();
   if (tensor.bytes() > limit) return {};
   try {
     const Tensor row_major = tensor.make_contiguous();

@@ -109,6 +109,7 @@ QString stageText(const protocol::GraphStage& stage, bool first) {
   };
   add(stage.folded, "folded");
   add(stage.merged, "merged");
+  add(stage.fused, "fused");
   add(stage.removed, "removed");
   return QStringLiteral("After %1: %2")
       .arg(QString::fromStdString(stage.name),

@@ -1,5 +1,7 @@
 #include "inspector/model/tensor/tensor_chips.h"
 
+#include <algorithm>
+
 #include "inspector/model/format.h"
 
 namespace tapedeck::inspector {
@@ -28,8 +30,9 @@ TensorChip makeChip(TensorRole role, const Record& record, std::size_t slot) {
   if (role == TensorRole::justRan) {
     chip.label = QStringLiteral("just ran: %1%2").arg(QString::fromStdString(record.op), number);
   } else {
+    chip.subject = role == TensorRole::input && slot == 1 && isArrivalOfGradient(record);
     chip.label = (role == TensorRole::input ? QStringLiteral("in") : QStringLiteral("out")) + number +
-                 describe(chip.info);
+                 (chip.subject ? QStringLiteral(" · gradient") : describe(chip.info));
   }
   return chip;
 }
@@ -46,6 +49,10 @@ int find(const std::vector<TensorChip>& chips, TensorRole role, int slot) {
 }
 
 }  // namespace
+
+bool isArrivalOfGradient(const Record& record) {
+  return record.op == "autograd.AccumulateGrad" && record.inputs.size() == 2;
+}
 
 std::vector<TensorChip> tensorChips(const Record& cursor, const Record* justRan) {
   std::vector<TensorChip> chips;
@@ -69,6 +76,9 @@ int chooseChip(const std::vector<TensorChip>& chips, const std::optional<ChipCho
   }
   if (stepped)
     if (const int news = find(chips, TensorRole::justRan, -1); news >= 0) return news;
+  const auto subject =
+      std::ranges::find_if(chips, [](const TensorChip& chip) { return chip.subject && chip.available; });
+  if (subject != chips.end()) return static_cast<int>(subject - chips.begin());
   for (const TensorRole role : {TensorRole::output, TensorRole::input, TensorRole::justRan})
     if (const int first = find(chips, role, -1); first >= 0) return first;
   return chips.empty() ? -1 : 0;

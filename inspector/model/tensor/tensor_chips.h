@@ -13,6 +13,10 @@ struct ChipChoice {
   int slot = 0;
 };
 
+/// Whether the record is the place where a gradient arrives at a leaf of a PyTorch program. Its inputs are
+/// the leaf and the gradient, which is what it is about; it has no outputs.
+bool isArrivalOfGradient(const protocol::Record& record);
+
 /// The chips at the record `cursor`. `justRan`: the record that finished last, if the gate is stopped before
 /// `cursor`; else nullptr.
 std::vector<TensorChip> tensorChips(const protocol::Record& cursor, const protocol::Record* justRan);

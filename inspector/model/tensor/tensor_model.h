@@ -28,6 +28,7 @@ struct TensorChip {
   protocol::TensorInfo info;  ///< id 0: not made yet, or a gradient that is None
   QString label;              ///< "in 0 · W:0", "out", "just ran: matmul", "W:0 of op 12"
   bool available = false;     ///< there is something to fetch
+  bool subject = false;       ///< an input that its record is about
 };
 
 /// What is visible, in elements of the shown rows and columns.

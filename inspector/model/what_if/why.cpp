@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/tensor/tensor_chips.h"
 
 namespace tapedeck::inspector {
 
@@ -45,7 +46,7 @@ WhySubject whySubjectOf(const protocol::Record& record) {
   WhySubject subject;
   subject.record = record.number;
   // Where a gradient arrives in a PyTorch program: of what went in, the gradient is meant.
-  if (record.op == "autograd.AccumulateGrad" && record.inputs.size() == 2) {
+  if (isArrivalOfGradient(record)) {
     subject.tensor = record.inputs[1];
     return subject;
   }

@@ -41,6 +41,15 @@ const char* const settle_cell =
     "settle(tf.constant([5., 5.]))";
 constexpr int functionLine = 3, ifLine = 8, whileLine = 10, bodyLine = 11, secondTraceLine = 15;
 
+const char* const fused_cell =
+    "import tapedeck as tf\n"
+    "tf.config.run_functions_eagerly(False)\n"
+    "@tf.function\n"
+    "def energy(x):\n"
+    "    y = tf.exp(x * 2.)\n"
+    "    return tf.reduce_sum(y)\n"
+    "energy(tf.ones([4096]))";
+
 const char* const power_cell =
     "import tapedeck as tf\n"
     "tf.config.run_functions_eagerly(False)\n"
@@ -277,6 +286,24 @@ class TestGraphPanel : public QObject, SampleWindow {
     const QString copied = QGuiApplication::clipboard()->text();
     QVERIFY2(copied.startsWith("settle(x: float32 (2,), k=2)\n") && copied.endsWith(text()),
              qPrintable(copied));
+  }
+
+  void fusedOpsSayWhereTheirLoopRuns() {
+    run({fused_cell});
+    showFunctions(1);
+    const auto stage = [&] { return graph()->stages()->currentText(); };
+    for (const char* pass : {"constant folding", "common subexpressions", "dead code", "fusion"}) {
+      pressInNodes(Qt::Key_N);
+      QTRY_VERIFY2(stage().startsWith(QString("After %1: ").arg(pass)), qPrintable(stage()));
+      QTRY_VERIFY(graph()->graphNote()->text().isEmpty());
+    }
+    QCOMPARE(stage(), QString("After fusion: 3 fused"));
+    const QString sum = cellOf(nodeOf("reduce_sum"), GraphTree::Node);
+    for (const char* op : {"multiply", "exp"})
+      QCOMPARE(cellOf(nodeOf(op), GraphTree::Change),
+               QString("fused: one loop computes it with others, at %1").arg(sum));
+    QCOMPARE(cellOf(nodeOf("reduce_sum"), GraphTree::Change),
+             QString("fused: one loop computes it with those before it"));
   }
 
   void theFilterFindsNodesAndWhatTheyAreInsideOf() {

@@ -28,7 +28,7 @@ Tensor two(double first, double second) {
 }
 
 std::string changes_text(const Passed& passed) {
-  static constexpr const char* kinds[] = {"folded", "merged", "removed"};
+  static constexpr const char* kinds[] = {"folded", "merged", "removed", "fused"};
   std::string text;
   for (const Change& change : passed.changes)
     text += std::string(kinds[static_cast<int>(change.kind)]) + " %" + std::to_string(change.node) +

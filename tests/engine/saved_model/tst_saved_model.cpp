@@ -7,8 +7,10 @@
 
 #include "engine/data/crc32c.h"
 #include "engine/graph/control.h"
+#include "engine/graph/passes/passes.h"
 #include "engine/graph/run.h"
 #include "engine/ops/core/ops.h"
+#include "engine/ops/elementwise/complex.h"
 #include "engine/saved_model/function.h"
 #include "engine/saved_model/model.h"
 #include "engine/tape/gradients.h"
@@ -17,6 +19,7 @@
 #include "tests/campaign.h"
 #include "tests/engine/expect_error.h"
 #include "tests/engine/ops/op_call.h"
+#include "tests/engine/same_bits.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -83,11 +86,6 @@ std::string text_of(const fs::path& path) {
 
 void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
-         testing::called("reduce_all", {testing::called("equal", {a, b})}).item() == 1;
 }
 
 fs::path weights_of(const fs::path& folder) {
@@ -211,8 +209,7 @@ class TestSavedModel : public QObject {
       tape.start();
       const Tensors results = call();
       tape.stop();
-      const std::array<Tape::Source, 2> sources{Tape::Source{{}, w}, Tape::Source{{}, b}};
-      return tape.gradient(results, sources);
+      return tape.gradient(results, std::array{w, b});
     };
     const Tensors expected = gradients([&] { return here(std::array{x}); }, layer.w, layer.b);
     const Tensors got = gradients([&] { return again({x}); }, again.variables()[0], again.variables()[1]);
@@ -275,11 +272,11 @@ class TestSavedModel : public QObject {
     EXPECT_ERROR(InvalidArgumentError, saved_model::write_model(path, misfit), "the signature other");
   }
 
-  void what_is_no_saved_model_is_named() {
+  void what_is_not_a_saved_model_is_named() {
     const QTemporaryDir folder;
     const fs::path path(folder.path().toStdString());
     EXPECT_ERROR(NotFoundError, Function::load(path / "none"), "there is no such folder");
-    EXPECT_ERROR(NotFoundError, Function::load(path), "no saved model");
+    EXPECT_ERROR(NotFoundError, Function::load(path), "it is not a saved model");
     write(path / "saved_model.pb", "graph");
     EXPECT_ERROR(UnimplementedError, Function::load(path), "a SavedModel of TensorFlow");
     write(path / "model.json", R"({"format": "tapedeck saved model", "version": 2})");
@@ -317,7 +314,7 @@ class TestSavedModel : public QObject {
     saved_model::write_model(path, model_of(layer));
     const fs::path files[] = {path / "model.json", weights_of(path)};
     const std::string texts[] = {text_of(files[0]), text_of(files[1])};
-    const Campaign damage{"saved_model_damage", "damaged folders", 400, 5'000, "further random damage"};
+    const Campaign damage{"saved_model_damage", "damaged folders", 250, 5'000, "further random damage"};
     auto random = damage.random();
     for (std::uint64_t i = 0; i < damage.count(); ++i) {
       const std::size_t which = i % 2;
@@ -349,7 +346,7 @@ class TestSavedModel : public QObject {
     const auto original = nlohmann::json::parse(text_of(path / "model.json"));
     write_json(path / "model.json", original);
     QCOMPARE(saved_model::read_model(path).graphs.size(), std::size_t{1});
-    const Campaign lies{"saved_model_lies", "models with changed values", 1'500, 20'000,
+    const Campaign lies{"saved_model_lies", "models with changed values", 250, 5'000,
                         "further random changes"};
     auto random = lies.random();
     std::uint64_t refused = 0;
@@ -358,7 +355,7 @@ class TestSavedModel : public QObject {
       std::vector<nlohmann::json*> places;
       collect(json, places);
       const nlohmann::json other = *places[random() % places.size()];
-      change(*places[random() % places.size()], random, other);
+      change(*places[1 + random() % (places.size() - 1)], random, other);  // the first is the whole
       write_json(path / "model.json", json);
       try {
         const Function f = Function::load(path);

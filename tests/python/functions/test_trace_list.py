@@ -39,6 +39,21 @@ class Listed(GraphCase):
         (listed,) = self.functions(function.__name__)
         return [[reason["text"] for reason in trace["reasons"]] for trace in listed["traces"]]
 
+    def test_loaded_functions_are_listed_too(self):
+        module = tf.Module()
+        module.f = tf.function(lambda x, k=2: x * float(k), input_signature=[tf.TensorSpec([None])])
+        with tempfile.TemporaryDirectory() as folder:
+            tf.saved_model.save(module, folder)
+            again = tf.saved_model.load(folder)
+        del module
+        gc.collect()
+        (listed,) = self.functions("<lambda>")
+        (trace,) = listed["traces"]
+        self.assertEqual(trace["signature"], "<lambda>(x: float32 (None,), k=2)")
+        self.assertEqual([reason["text"] for reason in trace["reasons"]], ["loaded from a saved model"])
+        again.f([1., 2.])
+        self.assertEqual(self.functions("<lambda>")[0]["traces"][0]["calls"], 1)
+
     def test_each_trace_says_what_differs_from_the_nearest_one(self):
         @tf.function
         def scaled(x, k=2, training=False):

@@ -5,6 +5,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
+from tapedeck import _engine
 
 
 @contextlib.contextmanager
@@ -16,6 +17,17 @@ def graphs():
         yield
     finally:
         tf.config.run_functions_eagerly(before)
+
+
+@contextlib.contextmanager
+def fusing(elements):
+    """Inside, chains of elementwise ops run as one loop from so many elements on."""
+    before = _engine.least_fused()
+    _engine.set_least_fused(elements)
+    try:
+        yield
+    finally:
+        _engine.set_least_fused(before)
 
 
 class GraphCase(unittest.TestCase):

@@ -1,6 +1,9 @@
 """The sample samples/convnet.ipynb: its cells run, and what its text says is so."""
+import os
+import tempfile
 import unittest
 
+import serving
 from sample_cells import needs_data, run_sample
 
 
@@ -8,7 +11,10 @@ from sample_cells import needs_data, run_sample
 class Sample(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.run_ = run_sample("convnet", pictures_to_use=12000, epochs=2)
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.saved = os.path.join(cls.folder.name, "clothes")
+        cls.run_ = run_sample("convnet", pictures_to_use=12000, epochs=2, saved_in=cls.saved)
 
     def test_it_learns_from_a_fifth_of_the_pictures_what_most_of_the_others_show(self):
         lines = self.run_.printed["train"].splitlines()
@@ -31,9 +37,16 @@ class Sample(unittest.TestCase):
         self.assertTrue(all("\n(" in axis.get_title() and axis.title.get_color() == "red" for axis in mistakes.axes))
         self.assertEqual([len(figure.axes) for figure in self.run_.figures["filters"]], [32])
 
-    def test_the_last_cell_names_the_gradients_of_all_variables(self):
+    def test_a_cell_names_the_gradients_of_all_variables(self):
         self.assertEqual(len(self.run_.values["one"]), 11)
         self.assertTrue(all(norm > 0 for norm in self.run_.values["one"].values()))
+
+    def test_a_program_without_python_says_of_the_pictures_what_the_notebook_does(self):
+        names, count = self.run_.names, 20
+        pictures = [serving.write_png(os.path.join(self.folder.name, f"{i}.png"), names["test_images"][i]) for i in range(count)]
+        printed = serving.served(self.saved, *pictures)
+        kinds = [line.rpartition(": ")[2].partition(" (")[0] for line in printed]
+        self.assertEqual(kinds, [names["kinds"][guess] for guess in names["guesses"][:count]])
 
 
 if __name__ == "__main__":

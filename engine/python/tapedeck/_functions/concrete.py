@@ -53,6 +53,16 @@ class ConcreteFunction:
         results.forget_tensors()
         self._results = results
 
+    @classmethod
+    def restored(cls, name, parameters, structure, graph, results):
+        """One that was saved. structure: [args, kwargs], TensorSpecs in place of tensors; graph: the engine's."""
+        made = cls.__new__(cls)
+        made.name, made._for_others, made._variables, made.variables_made = name, None, {}, 0
+        made._parameters, made._structure, made._graph, made._results = parameters, structure, graph, results
+        made._specs = [spec for spec in nest.flatten(structure) if isinstance(spec, TensorSpec)]
+        made._names, made._renamed = [spec.name or f"x{place}" for place, spec in enumerate(made._specs)], {}
+        return made
+
     def _name_as(self, arguments):
         names = iter(self._names)
         self._structure = nest.pack_sequence_as(arguments.structure, [leaf.in_signature(names) for leaf in arguments.leaves])

@@ -199,6 +199,14 @@ class Results:
             self._leaves.append(made)
             self.tensors += made.tensors
 
+    @classmethod
+    def restored(cls, structure, leaves):
+        """Those of a function that was saved. leaves: a Leaf for each of the structure's, or None."""
+        made = cls.__new__(cls)
+        made._structure, made._leaves, made.tensors = structure, leaves, None
+        made._form = None
+        return made
+
     def with_tensors(self, tensors):
         """What the function returns, with these tensors."""
         if self._form is not None:

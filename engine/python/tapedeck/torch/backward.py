@@ -1,6 +1,5 @@
 """Backward passes: a playback around each, and hooks before and after each node of its graph."""
 import collections
-import contextlib
 import functools
 import inspect
 import sys
@@ -62,7 +61,7 @@ def _run(pass_on, outputs, inputs, keeps_graph):
         leaves = _hook_nodes(outputs, wants_leaves=not inputs)
     depth = _engine.torch.begin_backward(outputs, inputs or leaves, keeps_graph)
     try:
-        with _on_this_thread():
+        with _OnThisThread():
             results = pass_on()
     except BaseException as error:
         _engine.torch.end_backward(depth, (), f"{type(error).__name__}: {error}", keeps_graph)
@@ -71,9 +70,17 @@ def _run(pass_on, outputs, inputs, keeps_graph):
     return results
 
 
-def _on_this_thread():
-    """Nodes on a GPU run on a thread of its own otherwise, which knows nothing of the playback."""
-    return torch.autograd.set_multithreading_enabled(False) if torch.cuda.is_initialized() else contextlib.nullcontext()
+class _OnThisThread:
+    """Nodes on another device run on a thread of its own otherwise, which knows nothing of the playback."""
+
+    def __enter__(self):
+        with torch._C.DisableTorchFunction():  # it is no call of the program's
+            self._was_enabled = torch.autograd.is_multithreading_enabled()
+            torch._C._set_multithreading_enabled(False)
+
+    def __exit__(self, *unused):
+        with torch._C.DisableTorchFunction():
+            torch._C._set_multithreading_enabled(self._was_enabled)
 
 
 class _Walk:
@@ -161,11 +168,13 @@ def _leaves_below(ends):
 
 
 def _say(problems):
-    why = dict(ops="it is not known which ops made them: that was long ago, or several threads made nodes of the same numbers and kinds",
-               edges="it is not known which inputs of their ops their gradients are of")
+    why = dict(ops="which op made {}: that was long ago, or several threads made nodes of the same number and kind",
+               edges="which inputs of the op the gradients of {} are of")
     for kind, count in problems.items():
         if count:
-            print(f"tapedeck: {count} nodes of a backward pass are shown without VJPs, because {why[kind]}", file=sys.stderr)
+            nodes_are, each = ("1 node of a backward pass is shown without its VJP", "it") if count == 1 else \
+                (f"{count} nodes of a backward pass are shown without VJPs", "each")
+            print(f"tapedeck: {nodes_are}, because it is not known {why[kind].format(each)}", file=sys.stderr)
 
 
 def _hook(node, made, edges):
