@@ -220,6 +220,33 @@ class TestEnvironment : public QObject, private SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(QFileInfo::exists(mark), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(state().startsWith("session in foreign: ready"), qPrintable(state()), patience);
   }
+  void anEnvironmentThatIsGoneIsNotOffered() {
+    const QString gone = folder_.filePath("gone");
+    const QString path = writeNotebook(folder_, "gone.ipynb", {"print(1)"});
+    auto notebook = nlohmann::json::parse(tapedeck::test::contents(path).toStdString());
+    notebook["metadata"]["tapedeck"]["environment"] = gone.toStdString();
+    tapedeck::test::write(path, QByteArray::fromStdString(notebook.dump(1)));
+    window_ = newWindow();
+    QVERIFY(openHere(path));
+    QTRY_VERIFY(window_->messages()->text().contains("There is no environment " + gone + ". Its sessions"));
+    QAbstractButton* other = nullptr;
+    for (auto* button : window_->messages()->findChildren<QAbstractButton*>()) {
+      QVERIFY(button->text() != "Use it");
+      if (button->text() == "Choose an environment…") other = button;
+    }
+    QVERIFY(other);
+    clickOn(other);
+    QTRY_VERIFY(dialog() && dialog()->isVisible());
+    QTest::keyClick(dialog(), Qt::Key_Escape);
+    QTRY_VERIFY(!dialog());
+    QVERIFY(showActive(window_.get()));
+    click(0);
+    runByKey(0);
+    QTRY_VERIFY2_WITH_TIMEOUT(state().startsWith("session: ready") || state().startsWith("session in"),
+                              qPrintable(state()), patience);
+    QCOMPARE(window_->kernel()->pythonEnvironment(), QString());
+  }
+
   void aJupyterKernelThatTheNotebookNamesIsOffered() {
     const QString given = makeEnvironment("of-kernel", bare());
     const QString path = writeNotebookOfKernel("named.ipynb", given);

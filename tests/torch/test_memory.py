@@ -2,7 +2,9 @@
 import subprocess
 
 from recorded_programs import RecordedPrograms
-from torch_interpreter import TORCH, environment, main
+from torch_interpreter import HERE, TORCH, environment, main
+
+HELPERS = HERE.parent / "python" / "helpers"
 
 # A function is compiled, or an optimiser imports torch._dynamo, before ops are recorded.
 BEFORE = """
@@ -22,7 +24,18 @@ print('"aten.sin"' in _engine.debug.records_json(), hasattr(torch.compiler, "set
 """
 
 
+ASKING = """
+try:
+    import zmq
+except ImportError:
+    raise unittest.SkipTest("the interpreter that TAPEDECK_TORCH names has no pyzmq") from None
+client = asking()
+"""
+
+
 class Memory(RecordedPrograms):
+    modules = (HELPERS,)
+
     def test_a_write_through_a_view_of_a_view_is_seen_in_its_bases(self):
         self.check("""
             base = torch.zeros(2, 2) + 1
@@ -112,6 +125,31 @@ class Memory(RecordedPrograms):
             assert not records(op="aten.mul.Tensor"), "ops of a worker's process are none of this one's"
             assert not records(state="running"), records(state="running")
         """)
+
+    def test_a_write_in_place_counts_once_while_it_runs(self):
+        self.check("""
+            def at(record):
+                state = client.ask("get_memory_state", record=record["number"], group="tensor", first=0, count=50)
+                held = {one["held_by"] for one in state["rows"] if one["bytes"] > 1e6}
+                return sum(state[who] for who in ("variables", "tapes", "program")), held
+            size = 4 << 20
+            big = torch.zeros(1 << 20)
+            big.mul_(2).add_(1)
+            weight = torch.nn.Parameter(torch.ones(1 << 20))
+            (weight[:4] * 3).sum().backward()
+            torch.optim.SGD([weight], 0.1).step()
+            big * 2
+            big + 0
+            for op, storages in (("aten.mul_.Tensor", 1), ("aten.add_.Tensor", 1)):
+                bytes, held = at(records(op=op)[0])
+                assert storages * size <= bytes < (storages + 0.1) * size and held == {"the program"}, (op, bytes / size, held)
+            bytes, held = at(records(op="aten.add_.Tensor")[-1])
+            assert 3 * size <= bytes < 3.1 * size and held == {"the program", "variable weight"}, (bytes / size, held)
+            bytes, held = at(records(op="aten.mul.Tensor")[-1])  # a result of its own comes to them
+            assert 4 * size <= bytes < 4.1 * size, bytes / size
+            curve = client.ask("get_memory_curve", first=1, last=None, points=50)
+            assert curve["peak_bytes"] < 4.2 * size, curve["peak_bytes"] / size
+        """, before=ASKING)
 
     def test_functions_compiled_before_ops_are_recorded_are_named(self):
         for how in ("compiled", "imported"):

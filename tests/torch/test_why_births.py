@@ -76,6 +76,98 @@ assert answer["sentence"] == why("birth", points.grad)["sentence"]
             answer = has(why("birth", x.grad), "The NaN at [1] was born in aten.div.Tensor", "aten.sqrt")
         """)
 
+    def test_a_softmax_of_a_row_that_is_masked_as_a_whole(self):
+        self.check("""
+            scores = torch.randn(3, 4)
+            shown = torch.ones(3, 4).bool()
+            shown[1] = False
+            masked = scores.masked_fill(~shown, float("-inf"))
+            for made in (masked.softmax(-1), masked.log_softmax(-1)):
+                answer = has(why("birth", made), "The NaN at [1, 0] was born in", "all 4 elements of the row are -inf", "masked as a whole")
+                assert reason(answer, "cause")["op"] == "aten.masked_fill.Scalar", answer
+            down = torch.zeros(4, 2, 3)
+            down[:, 0, 2] = float("-inf")
+            has(why("birth", down.softmax(0)), "The NaN at [0, 0, 2]", "all 4 elements of the row are -inf")
+            big = torch.tensor([[1.0, float("inf")], [0.0, float("-inf")]])
+            answer = has(why("birth", big.softmax(-1)), "the row has an element of inf", "∞ − ∞")
+            assert "masked" not in answer["sentence"], answer
+            has(why("birth", big.softmax(-1), [1, 0]), "a finite number")
+            later = torch.tensor([[0.0, float("nan")], [float("-inf"), float("-inf")]]).softmax(-1)
+            has(why("birth", later, [1, 0]), "all 2 elements of the row are -inf")
+        """)
+
+    def test_a_loss_without_a_target_that_counts(self):
+        self.check("""
+            import torch.nn.functional as F
+            scores = torch.randn(4, 3)
+            has(why("birth", F.cross_entropy(scores, torch.full((4,), -100))), "aten.nll_loss_forward", "none of its 4 targets counts",
+                "-100 (ignore_index)")
+            has(why("birth", F.cross_entropy(scores, torch.full((4,), 1), ignore_index=1)), "each is 1 (ignore_index)")
+            weighted = F.cross_entropy(scores, torch.zeros(4).long(), weight=torch.tensor([0.0, 1.0, 1.0]))
+            has(why("birth", weighted), "weights of the classes of its 4 targets add up to 0")
+            has(why("birth", F.cross_entropy(scores[:0], torch.zeros(0).long())), "there are no targets")
+            scores[2, 0] = float("nan")
+            answer = has(why("birth", F.cross_entropy(scores, torch.tensor([0, -100, 1, 2]))), "aten.fill_.Scalar", "its argument value is")
+            assert "ignore_index" not in answer["sentence"], answer
+        """)
+
+    def test_means_of_nothing_and_deviations_of_one_number(self):
+        self.check("""
+            nothing = torch.randn(4)[:0]
+            has(why("birth", nothing.mean()), "aten.mean", "no elements (shape (0,))", "the mean of nothing is 0 / 0")
+            has(why("birth", torch.nn.functional.mse_loss(torch.zeros(0, 3), torch.zeros(0, 3))), "no elements (shape (0, 3))")
+            one = torch.tensor([[2.0], [3.0]])
+            has(why("birth", one[0].std()), "aten.std", "1 − 1", "the deviation of 1 number is 0 / 0")
+            has(why("birth", one.var(1)), "aten.var", "the deviation of 1 number is 0 / 0")
+            has(why("birth", torch.std_mean(one, 1)[0]), "the deviation of 1 number is 0 / 0")
+            has(why("birth", one.var(1, correction=0)), "finite: there is no NaN")
+        """)
+
+    def test_a_division_by_a_norm_of_zeros(self):
+        self.check("""
+            zeros = torch.zeros(2, 3)
+            unit = zeros / zeros.norm(dim=1, keepdim=True)
+            norm = records(op="aten.linalg_vector_norm")[0]["number"]
+            has(why("birth", unit), "0.0 / 0.0", f"The divisor was made by aten.linalg_vector_norm (op {norm}",
+                f"line {line_of('unit =')}", "the norm of nothing but zeros")
+            has(why("birth", torch.nn.functional.normalize(zeros, eps=0.0)), "the norm of nothing but zeros")
+            same = torch.full((3,), 2.0)
+            has(why("birth", (same - same.mean()) / same.std()), "the deviation of numbers that are all alike")
+            answer = has(why("birth", zeros / torch.tensor(0.0)), "0.0 / 0.0")
+            assert "divisor" not in answer["sentence"], answer
+        """)
+
+    def test_each_birth_has_its_own_forward_op(self):
+        self.check("""
+            w = torch.zeros(3, requires_grad=True)
+            (w * w).sum().sqrt().backward()
+            answer = has(why("birth", w.grad), "born in aten.mul.Tensor", "inf · 0.0", "The infinity in it was born in aten.div.Tensor")
+            first, second = answer["sentence"].split("The infinity in it")
+            assert "Its forward op is aten.mul.Tensor" in first and "Its forward op is aten.sqrt" in second, answer
+        """)
+
+    def test_only_of_ops_by_element_the_operands_have_the_same_place(self):
+        self.check("""
+            a, b = torch.randn(2, 2, requires_grad=True), torch.tensor([[float("inf"), 0.0], [1.0, 1.0]])
+            (a @ b).backward(torch.tensor([[0.0, 1.0], [1.0, 1.0]]))
+            answer = has(why("birth", a.grad), "Its forward op is aten.mm")
+            assert "self[" not in answer["sentence"], answer
+        """)
+
+    def test_a_gradient_of_nan_that_came_in_is_no_zero(self):
+        self.check("""
+            x = torch.tensor([2.0, 3.0, 4.0], requires_grad=True)
+            ((x * 0) * torch.tensor([float("nan"), 1.0, 0.0])).sum().backward()
+            has(why("birth", x.grad), "came in with a value from Python")
+            answer = why("check", x.grad)
+            assert "0 times a slope" not in answer["sentence"] and "is wrong" not in answer["sentence"], answer
+            assert "the gradient that came in" in answer["sentence"], answer
+            y = torch.tensor([0.0, 4.0], requires_grad=True)  # here it is so
+            (y.sqrt() * torch.tensor([0.0, 1.0])).sum().backward()
+            has(why("birth", y.grad), "The gradient that came in there is 0", "0 times a slope")
+            assert "0 times a slope" in why("check", y.grad)["sentence"], why("check", y.grad)
+        """)
+
 
 if __name__ == "__main__":
     main()

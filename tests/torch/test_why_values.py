@@ -78,6 +78,21 @@ class Values(WhyPrograms):
             assert "What goes through aten.detach" in why("check", z.grad)["sentence"], why("check", z.grad)
         """)
 
+    def test_what_a_straight_through_estimator_leaves_out_is_said(self):
+        self.check("""
+            torch.manual_seed(1)
+            logits = torch.randn(3, 4, requires_grad=True)
+            hard = torch.nn.functional.gumbel_softmax(logits, hard=True)
+            (hard * torch.randn(3, 4)).sum().backward()
+            has(why("check", logits.grad), "is right", "What goes through aten.detach", "is not part of this gradient")
+            x = torch.tensor([1.0, -2.0], requires_grad=True)  # a mask has no slope that could be missing
+            torch.where(x.detach() > 0, x, x * 0.1).sum().backward()
+            assert "What goes through" not in why("check", x.grad)["sentence"], why("check", x.grad)
+            y = torch.tensor([1.0, -2.0], requires_grad=True)
+            (y + torch.zeros_like(y).exp()).sum().backward()
+            assert "What goes through" not in why("check", y.grad)["sentence"], why("check", y.grad)
+        """)
+
     def test_paths_go_through_writes_into_views(self):
         self.check("""
             x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)

@@ -91,6 +91,18 @@ void EnvironmentControl::offerTorch() {
       choices, about_environment);
 }
 
+/// What is not there can't be used: another one is offered.
+void EnvironmentControl::tellThatItIsGone(const WantedEnvironment& wanted, const QString& problem) {
+  const QString named =
+      wanted.kernelspec.isEmpty()
+          ? QString("%1 was last used with a Python environment that is not there.").arg(document_->name())
+          : QString("%1 names the Jupyter kernel \"%2\", whose Python is not there.")
+                .arg(document_->name(), wanted.kernelspec);
+  messages_->show(MessageBar::Kind::information,
+                  QString("%1 %2 Its sessions run in Tapedeck's own Python.").arg(named, problem),
+                  {{"Choose an environment…", [this] { choose(); }}}, about_environment);
+}
+
 void EnvironmentControl::takeDocumentsEnvironment() {
   if (std::exchange(keepOnEntry_, false) && !kernel_->pythonEnvironment().isEmpty())
     return keepEnvironment(*document_, kernel_->pythonEnvironment());
@@ -100,6 +112,8 @@ void EnvironmentControl::takeDocumentsEnvironment() {
   if (wanted.given.isEmpty() || recentEnvironments().contains(wanted.given))
     return kernel_->setPythonEnvironment(wanted.given);
   kernel_->setPythonEnvironment({});
+  if (QString problem; interpreterOf(wanted.given, &problem).isEmpty())
+    return tellThatItIsGone(wanted, problem);
   const QString sentence =
       wanted.kernelspec.isEmpty()
           ? QString(

@@ -38,6 +38,7 @@ class EnvironmentControl : public QObject {
   void use(const QString& given);
   void offerRestart();
   void takeDocumentsEnvironment();
+  void tellThatItIsGone(const WantedEnvironment& wanted, const QString& problem);
   void askForTorch();
   void offerTorch();
 

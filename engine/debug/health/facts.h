@@ -83,6 +83,33 @@ struct SumFact {
   std::uint64_t steps = 0;  ///< whose gradients it has, this one's among them
   double times = 0;         ///< its norm over the gradient's; 0: not known
   bool in_grad = false;     ///< PyTorch's, in `.grad` of a leaf
+  bool by_hand = false;     ///< no optimiser takes it
+};
+
+/// Gradients that were there, and were not any more when the optimiser's step ran.
+struct ClearedFact {
+  FactPlace place;    ///< what set them to zeros; where they became None, the step that had none
+  FactPlace arrival;  ///< the playback that gave them
+  bool none = false;
+  std::vector<std::string> variables;
+};
+
+enum class LabelTrouble : std::uint8_t {
+  out_of_range,  ///< numbers that no class has; of yes or no, what is not from 0 to 1
+  wrong_dtype    ///< the loss refused it
+};
+
+/// Labels that the loss cannot mean.
+struct LabelTroubleFact {
+  FactPlace place;
+  LabelTrouble trouble = LabelTrouble::out_of_range;
+  std::int64_t classes = 0;  ///< 0: yes or no
+  std::uint64_t labels = 0, wrong = 0;
+  double least = 0, most = 0;  ///< of those that count
+  bool whole = true;           ///< all are whole numbers
+  std::optional<double> ignored;
+  std::string dtype;
+  bool refused = false;  ///< the op failed
 };
 
 /// Which way an update goes that no op of an optimiser made.
@@ -156,6 +183,8 @@ struct StepFacts {
   std::vector<MaskFact> masks;
   std::vector<EchoFact> echoes;
   std::vector<SumFact> sums;
+  std::vector<ClearedFact> cleared;
+  std::vector<LabelTroubleFact> label_troubles;
   std::vector<DirectionFact> directions;
   std::vector<TwiceFact> twice;
   std::vector<ScaleFact> scales;
@@ -173,8 +202,9 @@ struct CheckedGradient {
 
 /// All that was read of a run.
 struct ProgramFacts {
-  std::vector<StepFacts> steps;     ///< in order
-  std::optional<StepFacts> behind;  ///< the ops after the last step, as far as they were read
+  std::vector<StepFacts> steps;  ///< in order
+  /// The ops after the last step, as far as they were read; without a step, the newest of the run.
+  std::optional<StepFacts> behind;
   std::vector<CheckedGradient> checked;
 };
 

@@ -65,6 +65,7 @@ class HealthReader {
   std::optional<StepToRead> step_to_read(const Run& run, std::size_t number);
   std::optional<StepFacts> facts_of(const Run& run, std::size_t number, Past& past, bool rests);
   std::optional<StepFacts> facts_behind(const Run& run, Past& past);
+  std::optional<StepFacts> facts_without_steps(const Run& run, Past& past) const;
   std::uint64_t version() const;
   void place(protocol::HealthFinding& finding) const;
   void explain(protocol::HealthFinding& finding, const Run& run, Past& past);

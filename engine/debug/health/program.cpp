@@ -130,11 +130,26 @@ std::optional<StepFacts> HealthReader::facts_behind(const Run& run, Past& past) 
   return read_step(past, behind);
 }
 
+/// Of a run in which no variable was updated, as where its first loss failed, or each gradient was cleared.
+std::optional<StepFacts> HealthReader::facts_without_steps(const Run& run, Past& past) const {
+  constexpr std::uint32_t most_records_read = 20000;
+  StepToRead newest;
+  newest.last = std::min(run.to, recorder_.trace().newest_finished());
+  newest.first = std::max(run.from, recorder_.trace().oldest_kept());
+  if (newest.last >= most_records_read)
+    newest.first = std::max(newest.first, newest.last - most_records_read + 1);
+  if (newest.first > newest.last || newest.last == 0) return std::nullopt;
+  return read_without_steps(past, newest);
+}
+
 ProgramFacts HealthReader::program(const Run& run, Past& past, bool rests) {
   ProgramFacts program;
   for (const std::size_t number : steps_to_read(run, rests))
     if (auto facts = facts_of(run, number, past, rests)) program.steps.push_back(std::move(*facts));
-  if (rests && !program.steps.empty()) program.behind = facts_behind(run, past);
+  if (rests && run.told.steps == 0)
+    program.behind = facts_without_steps(run, past);
+  else if (rests && !program.steps.empty())
+    program.behind = facts_behind(run, past);
   const std::lock_guard lock(gone_mutex_);
   for (const CheckedGradient& checked : checked_)
     if (checked.record >= run.from && checked.record <= run.to) program.checked.push_back(checked);

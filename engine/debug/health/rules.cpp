@@ -151,6 +151,15 @@ std::string read_text(const HealthCases& cases, std::size_t steps) {
          std::to_string(read) + " steps whose ops were read (of " + std::to_string(cases.steps) + ")";
 }
 
+std::string list_text(const std::vector<std::string>& names) {
+  constexpr std::size_t most_in_list = 6;
+  const std::size_t told = names.size() > most_in_list ? most_in_list - 1 : names.size();
+  std::string text;
+  for (std::size_t i = 0; i < told; ++i)
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+  return told < names.size() ? text + " and " + std::to_string(names.size() - told) + " more" : text;
+}
+
 std::string share_range(double least, double most) {
   const std::string from = share_text(least), to = share_text(most);
   if (from == to) return to;
@@ -177,7 +186,10 @@ using namespace rules;
 
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 32> order = {"broadcast from both sides",
+  static constexpr std::array<std::string_view, 35> order = {"labels out of range",
+                                                             "labels of another dtype",
+                                                             "gradients cleared",
+                                                             "broadcast from both sides",
                                                              "variable re-created each step",
                                                              "same variable listed twice",
                                                              "gradients added up",
@@ -223,6 +235,8 @@ bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
     return numbers;
   if (from == "exploding gradient" || from == "large updates")
     return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
+  if (from == "gradients added up" && to == "learning rate") return true;
+  if (from == "gradients cleared") return to == "no learning" || to == "loss";
   if (from == "dead units" || from == "saturated units") return to == "no learning";
   if (from == "rho not 1 / s·y") return to == "no descent direction" || to == "s·y not positive";
   return from == "no descent direction" && to == "s·y not positive";
@@ -267,12 +281,13 @@ Findings judge(const HealthCases& cases) {
   const HealthCases finite = finite_part(cases);
   Findings all = not_finite_values(cases);
   for (const auto rule :
-       {no_learning,          dead_units,           saturated_units, vanishing_gradients,
-        exploding_gradients,  updates_out_of_range, collapsed_ranks, losses_that_do_not_fall,
-        quasi_newton_trouble, squashed_twice,       forgotten_axes,  custom_gradients,
-        recreated_variables,  resting_variables,    wrong_modes,     unnormalised_inputs,
-        rates_too_large,      wrong_class_axes,     inverted_masks,  echoed_labels,
-        summed_gradients,     variables_twice,      wrong_scale_axes}) {
+       {no_learning,          dead_units,           saturated_units,  vanishing_gradients,
+        exploding_gradients,  updates_out_of_range, collapsed_ranks,  losses_that_do_not_fall,
+        quasi_newton_trouble, squashed_twice,       forgotten_axes,   custom_gradients,
+        recreated_variables,  resting_variables,    wrong_modes,      unnormalised_inputs,
+        rates_too_large,      wrong_class_axes,     inverted_masks,   echoed_labels,
+        summed_gradients,     variables_twice,      wrong_scale_axes, troubled_labels,
+        cleared_gradients}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }

@@ -81,9 +81,11 @@ Findings wrong_scale_axes(const HealthCases& cases);  ///< inputs normalised ove
 Findings rates_too_large(const HealthCases& cases);   ///< learning rates
 Findings wrong_class_axes(const HealthCases& cases);  ///< softmax over the examples
 Findings inverted_masks(const HealthCases& cases);
-Findings echoed_labels(const HealthCases& cases);     ///< that are what the network is given
-Findings summed_gradients(const HealthCases& cases);  ///< those of earlier steps in an update
-Findings variables_twice(const HealthCases& cases);   ///< in one list of variables
+Findings echoed_labels(const HealthCases& cases);      ///< that are what the network is given
+Findings summed_gradients(const HealthCases& cases);   ///< those of earlier steps in an update
+Findings troubled_labels(const HealthCases& cases);    ///< that the loss cannot mean
+Findings cleared_gradients(const HealthCases& cases);  ///< between the playback and the step
+Findings variables_twice(const HealthCases& cases);    ///< in one list of variables
 
 /// " The updates of w go up the gradient …", and `record`, the first of them; empty where they do not.
 std::string uphill_text(const HealthCases& cases, std::uint64_t& record);
@@ -192,7 +194,12 @@ inline bool is_in_torch(const FactPlace& place) {
   return place.op.starts_with("aten.");
 }
 inline bool is_in_torch(const HealthCases& cases) {
-  return !cases.program.steps.empty() && cases.program.steps.front().in_torch;
+  const ProgramFacts& program = cases.program;
+  return program.steps.empty() ? program.behind && program.behind->in_torch : program.steps.front().in_torch;
+}
+/// What clips gradients by their global norm.
+inline std::string clipping_of(const HealthCases& cases) {
+  return is_in_torch(cases) ? "torch.nn.utils.clip_grad_norm_" : "tf.clip_by_global_norm";
 }
 /// " (line 14)"; nothing where it is not known.
 std::string place_text(const FactPlace& place);
@@ -241,6 +248,8 @@ Findings findings_of(const HealthCases& cases, std::vector<Fact> StepFacts::*fac
   return found;
 }
 
+/// "a, b and c"; of many names the first few and how many more there are.
+std::string list_text(const std::vector<std::string>& names);
 /// "(64, 1)", as Python writes it.
 std::string tuple_text(const std::vector<std::int64_t>& shape);
 

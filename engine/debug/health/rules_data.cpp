@@ -182,9 +182,11 @@ Findings wrong_scale_axes(const HealthCases& cases) {
       each.sentence += "The features still differ by orders of magnitude: " + large +
                        " has a standard deviation of " + short_number(fact.large_after) + ", " + small +
                        " of " + short_number(fact.small_after) + ".";
-    each.cure =
-        "Take mean and standard deviation of each column over the examples, axis=0: "
-        "(x - x.mean(axis=0)) / x.std(axis=0).";
+    each.cure = is_in_torch(fact.layer)
+                    ? "Take mean and standard deviation of each column over the examples, dim=0: "
+                      "(x - x.mean(dim=0)) / x.std(dim=0)."
+                    : "Take mean and standard deviation of each column over the examples, axis=0: "
+                      "(x - x.mean(axis=0)) / x.std(axis=0).";
   };
   return findings_of(cases, &StepFacts::scales, "normalised over the wrong axis", HealthSeverity::warning, 1,
                      key, write);

@@ -154,8 +154,8 @@ Findings exploding_gradients(const HealthCases& cases) {
   if (!others.empty()) each.sentence += " Large as well: those of " + others + ".";
   each.cure =
       "Look at that step's batch and at the update before it. A smaller learning rate, smaller initial "
-      "weights "
-      "of what is applied again and again, or clipping by the global norm (tf.clip_by_global_norm) bound it.";
+      "weights of what is applied again and again, or clipping by the global norm (" +
+      clipping_of(cases) + ") bound it.";
   return {each};
 }
 

@@ -99,8 +99,12 @@ void no_gradient(const HealthCases& cases, const HealthCase& subject, Findings& 
   HealthFinding each =
       finding(subject, quantity::gradient, points, span->first, "no gradient", HealthSeverity::error);
   each.sentence = subject.text + " gets no gradient (None)" + span_text(cases, subject, points, *span) + ".";
-  report(found, std::move(each),
-         "Nothing that the loss was made of depends on it in a way that the tape could follow.");
+  report(
+      found, std::move(each),
+      is_in_torch(cases)
+          ? "Nothing that the loss was made of depends on it in a way that autograd could follow: look for "
+            "detach(), .data, torch.no_grad(), item() or numpy() between."
+          : "Nothing that the loss was made of depends on it in a way that the tape could follow.");
 }
 
 void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
@@ -155,8 +159,8 @@ void no_change(const HealthCases& cases, const HealthCase& subject, Findings& fo
     each.sentence += ": the square of such a gradient is beyond float32.";
     each.cure =
         "Adam, RMSProp and Adagrad divide by the root of that square, infinity: look for what makes the "
-        "gradient "
-        "so large, or clip it by its global norm (tf.clip_by_global_norm).";
+        "gradient so large, or clip it by its global norm (" +
+        clipping_of(cases) + ").";
   } else if (tiny) {
     each.sentence += ", beside a norm of " + short_number(weight) +
                      " of its value: an update may be below the digits of its dtype.";

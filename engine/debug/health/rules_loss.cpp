@@ -54,6 +54,11 @@ std::string window_text(double value, const char* which, std::size_t window) {
   return "about " + short_number(value) + " in the " + which + " " + std::to_string(window) + " samples";
 }
 
+std::string downhill_of(const HealthCases& cases) {
+  return is_in_torch(cases) ? "p -= rate * p.grad; in optimisers, maximize=False"
+                            : "assign_sub of the gradient";
+}
+
 /// The loss in words where it gives reason to: nothing where it falls.
 std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const HealthCase& subject) {
   const HealthPoints& points = curve_of(subject, quantity::loss);
@@ -102,9 +107,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
                   ": it is " + ends + (rises || returns ? lowest : std::string()) + sampled;
   each.cure =
       rises || returns
-          ? "A smaller learning rate, or one that falls; does the update go downhill (assign_sub, sub_ of "
-            "the "
-            "gradient)? Look at the steps after the lowest."
+          ? "A smaller learning rate, or one that falls; does the update go downhill (" + downhill_of(cases) +
+                ")? Look at the steps after the lowest."
           : "The other findings may say why; else another learning rate, or labels that do not belong to "
             "the inputs. The samples of the loss alone do not tell which.";
   std::uint64_t update = 0;
@@ -116,9 +120,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
   if (rises) {
     each.record = update;
     each.sentence += uphill;
-    each.cure =
-        "Subtract the gradient (assign_sub, sub_), or minimise the negative of the quantity that should "
-        "grow.";
+    each.cure = "Subtract the gradient (" + downhill_of(cases) +
+                "), or minimise the negative of the quantity that should grow.";
   }
   return each;
 }

@@ -160,9 +160,12 @@ Findings resting_variables(const HealthCases& cases) {
                     short_number(gradient) + line_text(*subject) + ".";
     report(
         found, std::move(each),
-        std::string("Is it in the list that the optimiser gets, and is its assignment there? A variable that "
-                    "should not change costs less with ") +
-            (is_in_torch(cases) ? "requires_grad_(False)" : "trainable=False") +
+        std::string(
+            is_in_torch(cases)
+                ? "Is it in the list that the optimiser gets (optimizer.param_groups)? A parameter that "
+                  "should not change costs less with requires_grad_(False)"
+                : "Is it in the list that the optimiser gets, and is its assignment there? A variable that "
+                  "should not change costs less with trainable=False") +
             ", which asks for no gradient.");
   }
   return found;
@@ -182,7 +185,8 @@ Findings wrong_modes(const HealthCases& cases) {
     const bool dropout = fact.place.op.ends_with("dropout"), in_torch = fact.in_torch;
     each.sentence =
         (fact.layer.empty() ? fact.place.op : fact.layer + " (" + fact.place.op + ")") +
-        place_text(fact.place) + " runs in training mode where no tape records" +
+        place_text(fact.place) + " runs in training mode where " +
+        (in_torch ? "autograd records nothing" : "no tape records") +
         (step > cases.steps ? ", after the last step" : ", before step " + std::to_string(step)) +
         (dropout ? ": it sets elements to 0 at random, so that evaluations are partly noise"
                  : ": it takes the batch's own mean and variance, so that an example's result depends "
@@ -214,7 +218,10 @@ Findings wrong_modes(const HealthCases& cases) {
         program_finding(cases, fact.place, one.since, "evaluation mode in training", HealthSeverity::warning);
     each.sentence =
         (fact.layer.empty() ? std::string("Batch normalisation") : fact.layer) + place_text(fact.place) +
-        " uses moving statistics on the tape, and they still have their initial values, a variance of 1" +
+        (fact.in_torch ? " uses its running statistics in a step of training, and they still have their "
+                         "initial values, a variance of 1"
+                       : " uses moving statistics on the tape, and they still have their initial values, a "
+                         "variance of 1") +
         read_text(cases, one.steps) + ": it normalises nothing, though its scale and offset learn.";
     report(
         found, std::move(each),

@@ -15,13 +15,6 @@ constexpr std::size_t least_steps_told = 3;
 /// Of the change and the gradient: beyond it a step goes up more than it goes aside.
 constexpr double least_uphill = 0.5;
 
-std::string list_text(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
-  return text;
-}
-
 }  // namespace
 
 Findings wrong_class_axes(const HealthCases& cases) {
@@ -54,8 +47,13 @@ Findings inverted_masks(const HealthCases& cases) {
         "earlier ones" +
         read_text(cases, one.steps) + ". Position 0 sees 1 to " + last + "; position " + last + " sees none.";
     each.cure =
-        "Mask later positions instead of earlier ones: the mask is 1 above the diagonal "
-        "(1 - tril), or it is meant as what may be seen.";
+        is_in_torch(fact.place)
+            ? "Mask later positions instead of earlier ones: masked_fill() hides where its mask is True, "
+              "torch.ones(n, n).triu(1).bool(); scaled_dot_product_attention() shows where attn_mask is "
+              "True, "
+              "tril(), or takes is_causal=True."
+            : "Mask later positions instead of earlier ones: the mask is 1 above the diagonal "
+              "(1 - tril), or it is meant as what may be seen.";
   };
   return findings_of(cases, &StepFacts::masks, "inverted mask", HealthSeverity::warning, least_steps_told,
                      key, write);
@@ -94,10 +92,13 @@ Findings summed_gradients(const HealthCases& cases) {
     if (fact.times > 0)
       each.sentence += ", and is " + short_number(fact.times) + " times as large as the step's own";
     each.sentence += ".";
-    each.cure = fact.in_grad ? "Call optimizer.zero_grad() once in each step, before backward()."
-                             : "Begin a new sum (zeros) after each update, or take the gradient alone. "
-                               "Momentum multiplies the old "
-                               "sum by a factor below 1.";
+    each.cure = fact.by_hand
+                    ? "Set the variable's grad to None (or grad.zero_()) after each update, before the "
+                      "next backward()."
+                : fact.in_grad ? "Call optimizer.zero_grad() once in each step, before backward()."
+                               : "Begin a new sum (zeros) after each update, or take the gradient alone. "
+                                 "Momentum multiplies the old "
+                                 "sum by a factor below 1.";
   };
   return findings_of(cases, &StepFacts::sums, "gradients added up", HealthSeverity::warning, least_steps_told,
                      key, write);

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "engine/debug/health/step_reader.h"
+#include "engine/debug/why/elements.h"
 #include "engine/ops/core/foreign.h"
 #include "engine/record/health/health_batch.h"
 #include "engine/record/trace/scope.h"
@@ -63,6 +64,16 @@ std::uint64_t sums_below(Past& past, std::uint64_t sum) {
   return count;
 }
 
+/// Whether the program set the sum back, to zeros or to a share of itself: by a number, not by the one that
+/// clipping computes.
+bool begins_anew(Past& past, const RecordView& before) {
+  if (!before.head.op || before.head.backward || !is_foreign(*before.head.op)) return false;
+  const std::string name = short_name(*before.head.op);
+  const bool scaled = (name == "mul_" && (before.inputs.size() < 2 || !past.maker(before.inputs[1]))) ||
+                      before.head.op->name == "aten._foreach_mul_.Scalar";
+  return scaled || name == "zero_" || name == "_foreach_zero_" || name == "fill_" || name == "copy_";
+}
+
 double norm_of(const Tensor& tensor) {
   double sum = 0;
   for (const double value : tensor.to_vector()) sum += value * value;
@@ -83,7 +94,9 @@ void read_arrivals(Past& past, const StepGraph& graph, const StepToRead& step, S
   for (const Arrival& arrival : arrivals) {
     const RecordView* before = past.maker(arrival.sum);
     // Within a step sums are meant: a batch in parts.
-    if (!before || before->number >= step.first || !taken.contains(arrival.result)) continue;
+    if (!before || before->number >= step.first || begins_anew(past, *before)) continue;
+    const bool by_hand = !taken.contains(arrival.result);
+    if (by_hand && !reaches_an_update(past, graph, step, {arrival.result}, arrival.record)) continue;
     const RecordView* playback = past.record(arrival.playback);
     if (!playback) continue;
     const std::vector<std::uint64_t> sources = recorder.data_flow().sources_of(arrival.playback);
@@ -98,6 +111,7 @@ void read_arrivals(Past& past, const StepGraph& graph, const StepToRead& step, S
     fact.place.line = location_of(fact.place.location).line;
     fact.place.op = "autograd.AccumulateGrad";
     fact.in_grad = true;
+    fact.by_hand = by_hand;
     fact.variable = subject->name;
     fact.steps = 2 + sums_below(past, arrival.sum);
     StepFacts unused;

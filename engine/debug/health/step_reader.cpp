@@ -287,6 +287,10 @@ std::vector<SourceFact> sources_of(Past& past, std::uint32_t playback) {
   return found;
 }
 
+bool is_of_torch(const StepGraph& graph) {
+  return std::ranges::any_of(graph.ops(), [](const StepOp& op) { return !torch_name(op).empty(); });
+}
+
 void read_sources(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts) {
   const auto playback =
       std::ranges::find(graph.ops(), EventKind::playback, [](const StepOp& op) { return op.kind; });
@@ -323,12 +327,22 @@ Tensor step_value(Past& past, std::uint64_t tensor, bool recompute, StepFacts& f
   }
 }
 
+StepFacts read_without_steps(Past& past, const StepToRead& records) {
+  StepFacts facts;
+  const StepGraph graph(past, records);
+  facts.cut = graph.cut();
+  facts.in_torch = is_of_torch(graph);
+  read_cleared(past, graph, facts);
+  read_label_troubles(past, records, facts);
+  return facts;
+}
+
 StepFacts read_step(Past& past, const StepToRead& step) {
   StepFacts facts;
   if (step.first > step.last) return facts;
   const StepGraph graph(past, step);
   facts.cut = graph.cut();
-  facts.in_torch = std::ranges::any_of(graph.ops(), [](const StepOp& op) { return !torch_name(op).empty(); });
+  facts.in_torch = is_of_torch(graph);
   if (step.training) {
     read_squashed(graph, facts);
     read_broadcasts(graph, facts);
@@ -338,9 +352,11 @@ StepFacts read_step(Past& past, const StepToRead& step) {
     read_inputs(past, graph, step.recompute, facts);
     read_updates(past, graph, step, facts);
     read_arrivals(past, graph, step, facts);
+    read_cleared(past, graph, facts);
     read_masks(past, graph, step.recompute, facts);
   }
   read_modes(past, graph, step, facts);
+  read_label_troubles(past, step, facts);
   return facts;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/debug/health/facts.h"
@@ -21,6 +23,9 @@ struct StepToRead {
 
 /// Everything but StepFacts::step. Throws Cancelled.
 StepFacts read_step(Past& past, const StepToRead& step);
+
+/// The same of records that no update ends: what may be why there is none.
+StepFacts read_without_steps(Past& past, const StepToRead& records);
 
 // ---- what its files share
 
@@ -111,6 +116,10 @@ void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
 void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
 /// Gradients of PyTorch's that come on top of those of earlier steps (step_arrivals.cpp).
 void read_arrivals(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
+/// Gradients that were cleared between the playback and the optimiser's step (step_cleared.cpp).
+void read_cleared(Past& past, const StepGraph& graph, StepFacts& facts);
+/// Labels that a loss cannot mean, also where it refused them (step_labels.cpp).
+void read_label_troubles(Past& past, const StepToRead& step, StepFacts& facts);
 /// What the step's updates are made of, and which way they go (step_updates.cpp).
 void read_updates(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
 /// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp). `numbers`: the
@@ -122,6 +131,11 @@ void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, std::u
                  const Tensor& input, bool recompute, StepFacts& facts);
 /// Attention whose mask is the wrong way round.
 void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
+/// By the gradient's tensor: the variable that it is of. Its place is the playback.
+std::map<std::uint64_t, SourceFact> gradients_of_step(Past& past, const StepGraph& graph);
+/// Whether an update op takes what came of those tensors behind that record, or a variable was assigned it.
+bool reaches_an_update(Past& past, const StepGraph& graph, const StepToRead& step,
+                       std::unordered_set<std::uint64_t> made, std::uint32_t from);
 /// What made the tensor, or what a variable's value was assigned from; nullptr: no op.
 const RecordView* maker_behind_assignment(Past& past, std::uint64_t tensor);
 /// The value; undefined where it is not held and is not to be recomputed, or is gone, which the facts say

@@ -5,6 +5,7 @@
 
 #include "engine/debug/health/step_reader.h"
 #include "engine/debug/why/elements.h"
+#include "engine/ops/core/foreign.h"
 #include "engine/record/health/health_batch.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
@@ -14,29 +15,6 @@ namespace {
 
 constexpr std::size_t most_sums_followed = 2000, most_directions_read = 4;
 constexpr std::int64_t most_direction_elements = 1 << 20;
-
-/// By the gradient's tensor: the variable that it is of.
-std::map<std::uint64_t, SourceFact> gradients_of_step(Past& past, const StepGraph& graph) {
-  const Recorder& recorder = past.recorder();
-  const HealthPast known{recorder.trace(), recorder.values(), recorder.data_flow()};
-  std::map<std::uint64_t, SourceFact> found;
-  for (const StepOp& op : graph.ops()) {
-    if (op.kind != EventKind::playback) continue;
-    const std::vector<std::uint64_t> sources = recorder.data_flow().sources_of(op.number);
-    for (std::size_t i = 0; i < std::min(sources.size(), op.outputs.size()); ++i) {
-      const auto subject = variable_subject(known, sources[i]);
-      if (!subject || subject->variable == 0 || op.outputs[i] == 0) continue;
-      SourceFact fact;
-      fact.place = graph.place(op);
-      fact.variable = subject->variable;
-      fact.value = sources[i];
-      fact.name = subject->name;
-      fact.shape.assign(subject->shape.begin(), subject->shape.end());
-      found[op.outputs[i]] = std::move(fact);
-    }
-  }
-  return found;
-}
 
 /// The gradient that a summand is, or is a multiple of; 0: it is none.
 std::uint64_t gradient_behind(const StepGraph& graph, const std::map<std::uint64_t, SourceFact>& gradients,
@@ -54,22 +32,6 @@ std::uint64_t gradient_behind(const StepGraph& graph, const std::map<std::uint64
     tensor = *given;
   }
   return 0;
-}
-
-/// Whether an update op takes what came of it, or a variable was assigned it.
-bool reaches_an_update(Past& past, const StepGraph& graph, const StepToRead& step, const StepOp& from) {
-  std::unordered_set<std::uint64_t> made(from.outputs.begin(), from.outputs.end());
-  const auto came_of_it = [&](std::uint64_t tensor) {
-    if (made.contains(tensor)) return true;
-    const auto assignment = past.assignment(tensor);  // a sum in a variable
-    return assignment && made.contains(assignment->value);
-  };
-  for (const StepOp& op : graph.ops()) {
-    if (op.number <= from.number || op.backward || !std::ranges::any_of(op.inputs, came_of_it)) continue;
-    if (is_update(op.op, op.scope, op.backward)) return true;
-    made.insert(op.outputs.begin(), op.outputs.end());
-  }
-  return std::ranges::any_of(step.by_hand, [&](const HandUpdate& update) { return came_of_it(update.now); });
 }
 
 bool is_same_add(const RecordView* earlier, const StepOp& add) {
@@ -111,7 +73,7 @@ void read_sums(Past& past, const StepGraph& graph, const StepToRead& step,
       if (gradient == 0 || graph.is_source(op.inputs[older]) || graph.maker(op.inputs[older])) continue;
       const RecordView* before = maker_behind_assignment(past, op.inputs[older]);
       if (!is_same_add(before, op) || before->number >= step.first) continue;
-      if (!reaches_an_update(past, graph, step, op)) continue;
+      if (!reaches_an_update(past, graph, step, {op.outputs.begin(), op.outputs.end()}, op.number)) continue;
       SumFact fact;
       fact.place = graph.place(op);
       fact.variable = gradients.at(gradient).name;
@@ -193,7 +155,53 @@ void read_twice(Past& past, const StepGraph& graph, const StepToRead& step, Step
   }
 }
 
+/// A program's own write into a variable, or into what is a view of it.
+bool writes_into_a_source(const StepGraph& graph, const StepOp& op) {
+  const ForeignOp* foreign = op.op ? foreign_of(*op.op) : nullptr;
+  if (!foreign || !foreign->writes || op.inputs.empty()) return false;
+  const StepOp* view = graph.maker(op.inputs[0]);  // p.data
+  const bool shares = view && torch_name(*view) == "detach" && !view->inputs.empty();
+  return graph.is_source(shares ? view->inputs[0] : op.inputs[0]);
+}
+
 }  // namespace
+
+std::map<std::uint64_t, SourceFact> gradients_of_step(Past& past, const StepGraph& graph) {
+  const Recorder& recorder = past.recorder();
+  const HealthPast known{recorder.trace(), recorder.values(), recorder.data_flow()};
+  std::map<std::uint64_t, SourceFact> found;
+  for (const StepOp& op : graph.ops()) {
+    if (op.kind != EventKind::playback) continue;
+    const std::vector<std::uint64_t> sources = recorder.data_flow().sources_of(op.number);
+    for (std::size_t i = 0; i < std::min(sources.size(), op.outputs.size()); ++i) {
+      const auto subject = variable_subject(known, sources[i]);
+      if (!subject || subject->variable == 0 || op.outputs[i] == 0) continue;
+      SourceFact fact;
+      fact.place = graph.place(op);
+      fact.variable = subject->variable;
+      fact.value = sources[i];
+      fact.name = subject->name;
+      fact.shape.assign(subject->shape.begin(), subject->shape.end());
+      found[op.outputs[i]] = std::move(fact);
+    }
+  }
+  return found;
+}
+
+bool reaches_an_update(Past& past, const StepGraph& graph, const StepToRead& step,
+                       std::unordered_set<std::uint64_t> made, std::uint32_t from) {
+  const auto came_of_it = [&](std::uint64_t tensor) {
+    if (made.contains(tensor)) return true;
+    const auto assignment = past.assignment(tensor);  // a sum in a variable
+    return assignment && made.contains(assignment->value);
+  };
+  for (const StepOp& op : graph.ops()) {
+    if (op.number <= from || op.backward || !std::ranges::any_of(op.inputs, came_of_it)) continue;
+    if (is_update(op.op, op.scope, op.backward) || writes_into_a_source(graph, op)) return true;
+    made.insert(op.outputs.begin(), op.outputs.end());
+  }
+  return std::ranges::any_of(step.by_hand, [&](const HandUpdate& update) { return came_of_it(update.now); });
+}
 
 const RecordView* maker_behind_assignment(Past& past, std::uint64_t tensor) {
   if (const RecordView* record = past.maker(tensor)) return record;

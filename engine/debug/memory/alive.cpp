@@ -32,8 +32,8 @@ std::vector<AliveStorage> alive_at(const MemoryIndex& index, const Recorder& rec
   std::unordered_map<std::uint64_t, std::size_t> places;
   for (std::size_t place = 0; place < index.lives().size(); ++place) {
     const StorageLife& life = index.lives()[place];
-    if (record != 0 && life.born > record) continue;
-    if (!covers(life.born, index.gone(life), record)) continue;
+    if (record != 0 && life.counts_from() > record) continue;
+    if (!covers(life.counts_from(), index.gone(life), record)) continue;
     places.emplace(life.root, alive.size());
     AliveStorage storage;
     storage.life = life;

@@ -171,7 +171,7 @@ Totals after(const MemoryIndex& index, const Recorder& recorder, std::uint32_t r
     return born <= record && (gone == 0 || gone > record + 1);
   };
   for (const StorageLife& life : index.lives())
-    if (there(life.born, index.gone(life)) && !recorder.memory().size(life.root, 0).borrowed)
+    if (there(life.counts_from(), index.gone(life)) && !recorder.memory().size(life.root, 0).borrowed)
       totals.bytes += static_cast<std::int64_t>(life.bytes);
   for (const TapeLife& tape : index.tapes())
     totals.tapes += !tape.nodes.empty() && there(tape.first, tape.ended);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/debug/why/foreign_memory.h"
 #include "engine/tape/large_value.h"
 
 namespace tapedeck::debug {
@@ -56,6 +57,7 @@ struct MemoryIndex::Seen {
   std::uint16_t depth = 0, thread = 0;
   std::uint64_t tape = 0;
   TensorIds inputs, outputs;
+  std::vector<ForeignWrite> writes;
 
   explicit Seen(const RecordGlance& glance)
       : number(glance.number),
@@ -67,7 +69,10 @@ struct MemoryIndex::Seen {
         thread(glance.head.thread),
         tape(glance.head.tape),
         inputs(glance.inputs.begin(), glance.inputs.end()),
-        outputs(glance.outputs.begin(), glance.outputs.end()) {}
+        outputs(glance.outputs.begin(), glance.outputs.end()) {
+    const ForeignOp* foreign = kind == EventKind::op && op ? foreign_of(*op) : nullptr;
+    if (foreign && foreign->writes) writes = writes_of(*foreign, glance);
+  }
 };
 
 void MemoryIndex::kept_of(std::uint32_t record, std::vector<std::uint64_t>& ids) const {
@@ -96,6 +101,7 @@ void MemoryIndex::catch_up(const CancelFlag* cancel) {
   look_at_late();
   while (next_ <= newest && advance_to(std::min(newest, next_ + records_in_turn - 1), cancel)) {
   }
+  pass_on_written();
   take_events(next_);
   close_done();
   note_steps(cancel);
@@ -170,7 +176,7 @@ void MemoryIndex::change(std::uint64_t root, Change&& change) {
 }
 
 /// `now`: the record that is being looked at, from which on it counts.
-void MemoryIndex::add_storage(std::uint64_t root, std::uint32_t born, std::uint32_t now) {
+void MemoryIndex::add_storage(std::uint64_t root, std::uint32_t born, std::uint32_t now, bool written) {
   const TensorTable& table = recorder_->trace().tensors();
   const std::uint32_t gone = table.life(root).gone;
   if ((gone != 0 && gone <= now) || alive_.contains(root)) return;
@@ -179,7 +185,7 @@ void MemoryIndex::add_storage(std::uint64_t root, std::uint32_t born, std::uint3
   slot.bytes = size.bytes;
   slot.borrowed = size.borrowed;
   slot.life = static_cast<std::uint32_t>(lives_.size());
-  lives_.push_back({root, size.bytes, born, 0});
+  lives_.push_back({root, size.bytes, born, 0, written});
   if (!slot.borrowed) now_.program += slot.bytes;
   const std::uint32_t place = gone - due_first_;
   if (gone >= due_first_ && place < due_.size())
@@ -191,9 +197,26 @@ void MemoryIndex::add_storage(std::uint64_t root, std::uint32_t born, std::uint3
 
 void MemoryIndex::add_outputs(const Seen& record, std::uint32_t now) {
   const TensorTable& table = recorder_->trace().tensors();
+  for (const ForeignWrite& write : record.writes) {
+    const std::uint64_t before = table.life(write.before).root, after = table.life(write.after).root;
+    if (now != record.number || before == after || after != write.after || !alive_.contains(before)) continue;
+    written_.emplace_back(before, after);
+    written_by_ = record.number;
+  }
+  const auto was_written = [&](std::uint64_t id) {
+    return std::any_of(written_.begin(), written_.end(), [id](const auto& one) { return one.second == id; });
+  };
   for (const std::uint64_t id : record.outputs)
-    if (id != 0 && table.get(id).producer() == record.number && table.life(id).root == id)
+    if (id != 0 && table.get(id).producer() == record.number && table.life(id).root == id && !was_written(id))
       add_storage(id, record.number, now);
+}
+
+/// The op that wrote has run: what it wrote to is the same memory under another root.
+void MemoryIndex::pass_on_written() {
+  for (const auto& [before, after] : std::exchange(written_, {})) {
+    end_storage(before, written_by_ + 1);
+    add_storage(after, written_by_, written_by_ + 1, true);
+  }
 }
 
 void MemoryIndex::end_storage(std::uint64_t root, std::uint32_t record) {
@@ -321,6 +344,7 @@ void MemoryIndex::note_steps(const CancelFlag* cancel) {
 
 void MemoryIndex::process(const Seen& record) {
   const std::uint32_t number = record.number;
+  pass_on_written();
   take_events(number);
   close_ended(record);
   if (number >= due_first_ && number - due_first_ < due_.size())

@@ -15,6 +15,9 @@ struct StorageLife {
   std::uint64_t root = 0, bytes = 0;
   std::uint32_t born = 0;
   std::uint32_t gone = 0;  ///< 0: it is still there
+  /// A write into another storage's memory made it: while that op ran, it is that other one.
+  bool written = false;
+  std::uint32_t counts_from() const { return written ? born + 1 : born; }
 };
 
 /// A variable's value.
@@ -98,9 +101,10 @@ class MemoryIndex {
   void close_ended(const Seen& record);
   void close_done();
   void close(const OpenRecord& over, std::uint32_t record);
-  void add_storage(std::uint64_t root, std::uint32_t born, std::uint32_t now);
+  void add_storage(std::uint64_t root, std::uint32_t born, std::uint32_t now, bool written = false);
   void add_outputs(const Seen& record, std::uint32_t now);
   void end_storage(std::uint64_t root, std::uint32_t record);
+  void pass_on_written();
   void assign(const MemoryEvent& event);
   void end_value(std::uint64_t variable, std::uint32_t record);
   TapeLife& tape(std::uint64_t id, std::uint32_t first);
@@ -131,7 +135,10 @@ class MemoryIndex {
   std::vector<TapeLife> tapes_;
   std::unordered_map<std::uint64_t, std::size_t> tape_places_;
   std::unordered_map<std::uint16_t, std::vector<OpenRecord>> open_;  ///< by thread
-  std::vector<std::uint32_t> late_;                                  ///< ops that ran when they were passed
+  /// Roots of memory that was written in place: that before, that after. By the newest record.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> written_;
+  std::uint32_t written_by_ = 0;
+  std::vector<std::uint32_t> late_;  ///< ops that ran when they were passed
   TrainingSteps training_;
   std::vector<std::uint32_t> steps_, gradients_, cells_;
   std::vector<std::uint64_t> ids_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "engine/debug/why/birth_parts.h"
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vanished.h"
@@ -15,7 +16,6 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t shown_of_the_way = 20;  // at its start, and at its end
-constexpr std::int64_t most_listed = 4;       // operands of one input
 
 /// An element that is not finite.
 struct Spot {
@@ -39,13 +39,6 @@ class Birth {
   }
 
  private:
-  struct Operand {
-    std::string text;
-    double value = 0;
-    std::uint64_t tensor = 0;
-    std::int64_t place = 0;
-  };
-
   /// The element that is asked about; nothing, and a sentence, where there is none.
   std::optional<Spot> look(const Tensor& value) {
     if (!subject_.element.empty() || value.count() == 1) {
@@ -196,59 +189,21 @@ class Birth {
     reason.element = protocol::if_there(index_of(shape, spot.place));
   }
 
-  std::vector<Operand> operands_of(const RecordView& record, const Tensors& inputs,
-                                   const std::vector<ReadPlaces>& places) const {
-    std::vector<Operand> operands;
-    const auto& names = record.head.op->inputs;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      if (!inputs[k]) continue;
-      const std::string name = names[std::min(k, names.size() - 1)].name;
-      const std::int64_t count = places[k] ? static_cast<std::int64_t>(places[k]->size()) : inputs[k].count();
-      Places order;
-      if (count > most_listed)  // those that are farthest from 0: they overflow
-        order = farthest_from_zero(inputs[k], places[k], most_listed);
-      else
-        for (std::int64_t i = 0; i < count; ++i)
-          order.push_back(places[k] ? (*places[k])[static_cast<std::size_t>(i)] : i);
-      for (const std::int64_t place : order)
-        operands.push_back(
-            {name + index_text(inputs[k].shape(), place) + " = " + element_text(inputs[k], place),
-             element(inputs[k], place), record.inputs[k], place});
-      if (count > most_listed)
-        operands.push_back({"… of " + counted(static_cast<std::uint64_t>(count), "element") + " of " + name,
-                            std::nan(""), 0, 0});
-    }
-    return operands;
-  }
-
-  /// "its argument value is nan": of PyTorch's fill_, full and the like.
-  static std::string argument_not_finite(const RecordView& record) {
-    const ForeignOp* op = foreign_op_of(record);
-    if (!op) return {};
-    const auto& attributes = op->row->attributes;
-    for (std::size_t i = 0; i < std::min(attributes.size(), record.head.attributes.size()); ++i)
-      if (const auto* number = std::get_if<double>(&record.head.attributes[i]);
-          number && !std::isfinite(*number))
-        return "its argument " + attributes[i].name + " is " +
-               (std::isnan(*number) ? "nan"
-                : *number > 0       ? "inf"
-                                    : "-inf");
-    return {};
-  }
-
   /// Of values that had no NaN, or were finite all: here it was born. An Inf that a NaN was made of was born
   /// somewhere, too.
   void born(const RecordView& record, const Spot& spot, const Tensors& inputs,
             const std::vector<ReadPlaces>& places, const Tensor& value) {
-    const std::vector<Operand> operands = operands_of(record, inputs, places);
-    std::vector<double> numbers;
-    for (const Operand& operand : operands)
-      if (operand.tensor) numbers.push_back(operand.value);
+    const std::vector<ReadOperand> operands = operands_read(record, inputs, places);
+    const std::vector<double> numbers = numbers_of(operands);
     const std::string given = argument_not_finite(record);
     const std::string call = given.empty() ? call_text(record, inputs, places) : std::string();
     const bool products = spot.kind == NotFinite::nan && form_of(*record.head.op) == Form::matmul &&
                           inputs.size() == 2 && places[0] && places[1];
-    const std::string what = !given.empty() ? given
+    const std::string undefined = spot.kind == NotFinite::nan
+                                      ? why_undefined(record, inputs, places, value, spot.place)
+                                      : std::string();
+    const std::string what = !given.empty()       ? given
+                             : !undefined.empty() ? undefined
                              : products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
                                         : what_happened(*record.head.op, numbers, spot.kind, value.dtype());
     const bool infinite =
@@ -263,17 +218,19 @@ class Birth {
     if (!what.empty()) sentence += ". Here " + what;
     protocol::Reason reason = past_.reason(record, births_.empty() ? "born" : "cause", sentence + ".");
     show(reason, spot);
-    for (const Operand& operand : operands) reason.operands.push_back(operand.text);
+    for (const ReadOperand& operand : operands) reason.operands.push_back(operand.text);
     reason.value = element_text(value, spot.place);
     Spot cause;
     if (spot.kind == NotFinite::nan && given.empty())
-      for (const Operand& operand : operands)
+      for (const ReadOperand& operand : operands)
         if (operand.tensor && std::isinf(operand.value) && !cause.tensor)
           cause = {operand.tensor, operand.place, NotFinite::infinite};
-    births_.push_back({past_.name(record), call, what, spot.kind});
+    births_.push_back({past_.name(record), call, what, {}, spot.kind});
+    if (!record.head.backward && spot.kind == NotFinite::nan)
+      births_.back().also = where_divisor_came_from(past_, elementwise_, record, inputs, places);
     std::vector<protocol::Reason> told{std::move(reason)};
     try {
-      tell_backward(record, spot, told);
+      tell_backward(record, spot, numbers, told);
     } catch (const ValueError& error) {
       missing_ = error.what();
     }
@@ -286,7 +243,8 @@ class Birth {
   }
 
   /// In a playback: whose VJP it was, and the forward value behind it.
-  void tell_backward(const RecordView& record, const Spot& spot, std::vector<protocol::Reason>& told) {
+  void tell_backward(const RecordView& record, const Spot& spot, const std::vector<double>& numbers,
+                     std::vector<protocol::Reason>& told) {
     const RecordView* vjp = past_.around(record, EventKind::vjp);
     if (!vjp) return;
     const RecordView* forward = past_.record(vjp->head.forward);
@@ -299,36 +257,18 @@ class Birth {
     if (!vjp->inputs.empty() && vjp->inputs[0])
       told.back().tensor = protocol::if_there(past_.info(vjp->inputs[0]));
     if (!forward) return;
-    protocol::Reason reason = past_.reason(*forward, "forward op", {});
-    const Shape made(std::span<const std::int64_t>(past_.info(spot.tensor).shape));
+    const bool by_element = elementwise_.is(*forward, past_.inputs(*forward));
+    protocol::Reason reason =
+        forward_reason(past_, *forward, by_element, past_.info(spot.tensor).shape, spot.place);
     std::string values;
-    const auto add = [&](std::uint64_t id, const std::string& name) {
-      const protocol::TensorInfo info = past_.info(id);
-      const Shape shape(std::span<const std::int64_t>(info.shape));
-      if (id == 0 || element_count(shape) != element_count(made)) return;
-      const std::string text =
-          name + index_text(shape, spot.place) + " = " + element_text(past_.value(id), spot.place);
-      reason.operands.push_back(text);
-      values += (values.empty() ? "" : ", ") + text;
-      if (reason.tensor) return;
-      reason.tensor = info;
-      reason.element = protocol::if_there(index_of(shape, spot.place));
-    };
-    for (std::size_t k = 0; k < forward->inputs.size(); ++k)
-      add(forward->inputs[k],
-          forward->head.op ? forward->head.op->inputs[std::min(k, forward->head.op->inputs.size() - 1)].name
-                           : "argument " + std::to_string(k));
-    for (const std::uint64_t id : forward->outputs) add(id, "its result");
-    if (!reason.tensor && !forward->outputs.empty())
-      reason.tensor = protocol::if_there(past_.info(forward->outputs[0]));
-    reason.sentence =
-        values.empty() ? "The forward op behind it." : "The forward op behind it ran with " + values + ".";
-    forward_ = past_.name(*forward) + (values.empty() ? "" : " with " + values);
-    if (elementwise_.is(*forward, past_.inputs(*forward))) tell_zero_cotangent(*vjp, spot);
+    for (const std::string& operand : reason.operands) values += (values.empty() ? "" : ", ") + operand;
+    if (births_.back().also.empty())
+      births_.back().also =
+          "Its forward op is " + past_.name(*forward) + (values.empty() ? "" : " with " + values) + ".";
+    if (by_element && std::ranges::find(numbers, 0) != numbers.end()) tell_zero_cotangent(*vjp, spot);
     told.push_back(std::move(reason));
     for (const std::uint64_t id : forward->inputs)
-      if (id != 0 &&
-          element_count(Shape(std::span<const std::int64_t>(past_.info(id).shape))) == element_count(made))
+      if (id != 0 && past_.info(id).shape == past_.info(spot.tensor).shape)
         if (auto vanished = why_vanished(past_, elementwise_, id, spot.place)) {
           if (vanished_.empty()) vanished_ = vanished->sentence;
           told.push_back(std::move(*vanished));
@@ -365,12 +305,13 @@ class Birth {
       sentence = what + " was born in " + first.name + (first.call.empty() ? "" : ": " + first.call);
       if (!first.what.empty()) sentence += ". There " + first.what;
       sentence += ".";
-      if (!forward_.empty()) sentence += " Its forward op is " + forward_ + ".";
+      if (!first.also.empty()) sentence += " " + first.also;
       if (!zero_came_.empty()) sentence += " " + zero_came_;
       if (!vanished_.empty()) sentence += " " + vanished_;
       for (std::size_t i = 1; i < births_.size(); ++i)
         sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
-                    births_[i].name + (births_[i].call.empty() ? "" : ": " + births_[i].call) + ".";
+                    births_[i].name + (births_[i].call.empty() ? "" : ": " + births_[i].call) + "." +
+                    (births_[i].also.empty() ? "" : " " + births_[i].also);
       if (!origin_.empty()) sentence += " The infinity in it came from Python.";
     } else if (!origin_.empty()) {
       sentence = what + " was born in no op: it came in with a value from Python.";
@@ -386,6 +327,7 @@ class Birth {
 
   struct BirthPlace {
     std::string name, call, what;
+    std::string also;  ///< the forward op behind it; where its divisor came from
     NotFinite kind = NotFinite::nan;
   };
 
@@ -398,7 +340,7 @@ class Birth {
   std::deque<protocol::Reason> way_;
   std::uint64_t left_out_ = 0;
   WrittenMemory memory_{past_};
-  std::string origin_, missing_, forward_, zero_came_, vanished_;
+  std::string origin_, missing_, zero_came_, vanished_;
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/not_finite.h"
+#include "engine/debug/why/update_source.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/core/foreign.h"
@@ -72,6 +74,10 @@ std::string list_text(const std::vector<std::string>& words, std::size_t others)
 }
 
 std::string input_name(const RecordView& record, std::size_t input) {
+  if (const ForeignOp* op = foreign_op_of(record))  // a list of tensors is many inputs of one name
+    if (const auto arguments = arguments_of(*op, record.head.attributes, record.inputs.size());
+        input < arguments.size())
+      return arguments[input]->name;
   const auto& names = record.head.op->inputs;
   return names[std::min(input, names.size() - 1)].name;
 }
@@ -217,14 +223,18 @@ class Contributions {
   bool tell(std::size_t level, std::uint64_t& tensor, std::int64_t& place) {
     past_.step(level, most_levels);
     const RecordView* record = past_.maker(tensor);
-    while (!record && follow_memory(tensor, place)) record = past_.maker(tensor);
+    while (!record && ((level == 0 && follow_assignment(past_, tensor)) || follow_memory(tensor, place)))
+      record = past_.maker(tensor);
     if (!record) {
       if (level == 0) answer_.sentence += "was made by no op: it came from Python or is a variable's value";
       return false;
     }
     if (const ForeignOp* op = foreign_op_of(*record); op && op->reads_shapes_alone) {
       if (level == 0)
-        answer_.sentence += "was made by " + past_.name(*record) + ", which reads no other values";
+        answer_.sentence +=
+            draws_numbers(*record, past_.inputs(*record))
+                ? "was drawn at random by " + past_.name(*record) + ": it comes from no other value"
+                : "was made by " + past_.name(*record) + ", which reads no other values";
       return false;
     }
     const Tensors inputs = past_.inputs(*record);
@@ -232,7 +242,14 @@ class Contributions {
     PartList list = parts_of(*record, inputs, slot, tensor, place);
     std::vector<Part>& parts = list.parts;
     if (parts.empty()) {
-      if (level == 0 && is_foreign(*record->head.op)) {
+      if (level == 0 && draws_numbers(*record, inputs)) {
+        answer_.sentence += "was drawn at random by " + past_.name(*record) +
+                            (record->inputs.empty() ? ": it comes from no other value"
+                                                    : ": how likely it was comes from the op's inputs, the "
+                                                      "number itself from none");
+      } else if (level == 0 && record->inputs.empty()) {
+        answer_.sentence += "was made by " + past_.name(*record) + ", which reads no other values";
+      } else if (level == 0 && is_foreign(*record->head.op)) {
         answer_.complete = false;
         answer_.sentence += "was made by " + past_.name(*record) +
                             "; which elements of its inputs it comes from cannot be found out" +
@@ -249,6 +266,10 @@ class Contributions {
     for (std::size_t i = 0; i < told; ++i) add(*record, inputs, list, parts[i]);
     if (level == 0) {
       answer_.sentence += "was made by " + past_.name(*record) + made_of(list, first);
+      if (auto gradient = gradient_taken(past_, *record, slot, place)) {
+        answer_.sentence += ". " + gradient->sentence.substr(0, gradient->sentence.size() - 1);
+        answer_.reasons.push_back(std::move(*gradient));
+      }
       for (std::size_t k = 0; k < record->inputs.size(); ++k)
         if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
           answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;
@@ -302,6 +323,17 @@ class Contributions {
       list.parts = parts_of_matmul(record, inputs, places);
       list.summed = true;
       list.measure();
+      return list;
+    }
+    const std::vector<std::size_t> of_slot = inputs_of_slot(record, slot);
+    if (!of_slot.empty()) {  // one op for many tensors: of this one
+      std::vector<ReadPlaces> here(inputs.size());
+      for (const std::size_t k : of_slot)
+        if (inputs[k] && inputs[k].shape() == output.value.shape())
+          here[k] = Places{place};
+        else if (inputs[k] && inputs[k].count() == 1)
+          here[k] = Places{0};
+      add_operands(list, inputs, here);
       return list;
     }
     if (can_differentiate(*record.head.op) && is_floating(output.value.dtype())) try {

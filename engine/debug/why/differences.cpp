@@ -33,6 +33,9 @@ Differences::Differences(Past& past, ForwardFunction f, Tensors point, const Ten
     : past_(past), f_(std::move(f)), point_(std::move(point)), aim_(aim) {
   for (const Tensor& cotangent : cotangents)
     weights_.push_back(cotangent ? cotangent.to_vector() : std::vector<double>());
+  for (const std::vector<double>& weights : weights_)
+    for (const double weight : weights)
+      cotangents_are_finite_ = cotangents_are_finite_ && std::isfinite(weight);
 }
 
 Compared Differences::compare(const std::vector<std::size_t>& slots, std::vector<double> gradient,
@@ -133,6 +136,8 @@ Look Differences::at_element(std::int64_t place) {
   look.found = std::isfinite(values_[at]) ? slope(step) : no_number;
   if (!std::isfinite(look.found)) {
     ++compared_.not_comparable;
+  } else if (!std::isfinite(look.given) && !cotangents_are_finite_) {
+    ++compared_.not_comparable;  // NaN of a NaN that came in is right, whatever the slope is
   } else if (!std::isfinite(look.given)) {
     look.error = no_number;
     look.unweighed = !moves_weighed(above, below);

@@ -65,6 +65,7 @@ class Differences {
   Tensors point_;
   const CompareAim aim_;
   std::vector<std::vector<double>> weights_;
+  bool cotangents_are_finite_ = true;
   std::vector<double> values_, given_;
   std::vector<std::size_t> slots_;
   Compared compared_;

@@ -264,6 +264,24 @@ std::optional<Places> read_by_reduction(const RecordView& record, const Tensor& 
   return places;
 }
 
+/// What is read for an element of a softmax, or of its logarithm: its row.
+std::optional<Places> read_by_softmax(const RecordView& record, const Tensor& input, std::int64_t place) {
+  const ForeignOp* foreign = foreign_of(*record.head.op);
+  const OpDef& op = foreign && foreign->counterpart ? *foreign->counterpart : *record.head.op;
+  if ((op.name != "softmax" && op.name != "log_softmax") || input.rank() == 0) return std::nullopt;
+  const Attribute* given = foreign ? attribute(record, "dim") : attribute(record, "axis");
+  const auto* along = given ? std::get_if<std::int64_t>(given) : nullptr;
+  const int rank = input.rank();
+  if (!along || *along < -rank || *along >= rank) return std::nullopt;
+  const int axis = static_cast<int>(*along < 0 ? *along + rank : *along);
+  std::int64_t stride = 1;
+  for (int k = axis + 1; k < rank; ++k) stride *= input.dim(k);
+  const std::int64_t first = place - place / stride % input.dim(axis) * stride;
+  Places row;
+  for (std::int64_t k = 0; k < input.dim(axis); ++k) row.push_back(first + k * stride);
+  return row;
+}
+
 /// The op's inputs with every element replaced by its number, counted on from input to input, from 1 or
 /// backwards.
 Tensors numbered(std::span<const Tensor> inputs, bool backwards) {
@@ -368,6 +386,8 @@ std::vector<ReadPlaces> places_read(Elementwise& elementwise, const RecordView& 
   if (form_of(*record.head.op) == Form::matmul && inputs.size() == 2 && inputs[0].rank() >= 2 &&
       inputs[1].rank() >= 2)
     return read_by_matmul(record, inputs, output.value, place);
+  if (inputs.size() == 1 && inputs[0].shape() == output.value.shape())
+    if (auto row = read_by_softmax(record, inputs[0], place)) return {std::move(row)};
   if (inputs.size() == 1)
     if (auto places = read_by_reduction(record, inputs[0], output.value, place)) return {std::move(places)};
   if (may_move(record, inputs)) try {

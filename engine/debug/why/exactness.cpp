@@ -2,6 +2,7 @@
 // the digits were lost.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <queue>
 #include <set>
 
@@ -61,7 +62,12 @@ struct Loss {
 
 class Exactness {
  public:
-  Exactness(Past& past, std::uint64_t tensor) : past_(past), tensor_(tensor) {}
+  Exactness(Past& past, std::uint64_t tensor) : past_(past), tensor_(tensor) {
+    const auto assignment = past.maker(tensor) ? std::nullopt : past.assignment(tensor);
+    if (!assignment || assignment->value == 0 || !past.maker(assignment->value)) return;
+    tensor_ = assignment->value;
+    is_variable_ = true;
+  }
 
   protocol::Because explain() {
     answer_.question = protocol::Question::exactness;
@@ -188,20 +194,57 @@ class Exactness {
   std::pair<Tensors, Tensors> run_both(const RecordView& record, const Tensors& exact, const Tensors& given,
                                        std::span<const DType> dtypes, bool differ) {
     try {
-      Tensors outputs = run_wide(record, exact, dtypes);
+      bool narrow = false;
+      Tensors outputs = run_wide(record, exact, dtypes, &narrow);
+      if (narrow) not_wide_.add(record, {});
       Tensors alone = differ ? run_wide(record, given, dtypes) : outputs;
       return {std::move(outputs), std::move(alone)};
+    } catch (const RandomOpError&) {
+      drawn_.add(record, {});
     } catch (const Error& error) {
       if (!is_foreign(*record.head.op)) throw;
-      Tensors values;
-      for (const std::uint64_t id : record.outputs)
-        values.push_back(uses_.contains(id) && id ? to_float64(past_.value(id)) : Tensor());
       const bool computed = std::any_of(given.begin(), given.end(), [](const Tensor& input) {
         return input && is_floating(input.dtype());
       });
-      if (computed && not_again_++ == 0) not_again_text_ = error.what();
-      return {values, values};
+      if (computed && !foreign_of(*record.head.op)->reads_shapes_alone) not_again_.add(record, error.what());
     }
+    Tensors values;
+    for (const std::uint64_t id : record.outputs)
+      values.push_back(uses_.contains(id) && id ? to_float64(past_.value(id)) : Tensor());
+    return {values, values};
+  }
+
+  /// What counts as exact without being so, or what has no rounding to find: said before the digits.
+  std::string limits() {
+    std::string text;
+    if (not_again_.count > 0) {
+      answer_.complete = false;
+      text += "Not all of it is covered: " + not_again_.text(past_) + " cannot run again here (" +
+              not_again_.why + "), and what " + (not_again_.count == 1 ? "it" : "they") +
+              " made counts as exact. ";
+    }
+    if (not_wide_.count > 0) {
+      answer_.complete = false;
+      text += (not_again_.count > 0 ? "" : "Not all of it is covered: ") + not_wide_.text(past_) +
+              (not_wide_.count == 1 ? " has" : " have") + " no kernel for float64 and ran in " +
+              (not_wide_.count == 1 ? "its" : "their") +
+              " own dtype, so that the own rounding there is not seen. ";
+    }
+    return text;
+  }
+
+  /// Of a result of an op that cannot run again: there are no digits to tell. Empty: it is none.
+  std::string alone_text() {
+    const RecordView* maker = past_.maker(tensor_);
+    if (!maker) return {};
+    if (drawn_.has(*maker))
+      return "It is what " + past_.name(*maker) +
+             " drew: of a random number each digit is as it was drawn, and there is no rounding to find. In "
+             "float64 other numbers would be drawn.";
+    if (!not_again_.has(*maker)) return {};
+    answer_.complete = false;
+    return "How exact it is, is not known: " + past_.name(*maker) +
+           ", which made it, cannot run again here (" + not_again_.why_of(*maker) + ").";
   }
 
   void release(std::uint64_t id) {
@@ -222,6 +265,11 @@ class Exactness {
   }
 
   void finish(const Tensor& value) {
+    if (std::string alone = alone_text(); !alone.empty()) {
+      answer_.sentence = std::move(alone);
+      return;
+    }
+    const std::string before = limits();
     const double error = result_.error;
     const auto count = static_cast<std::uint64_t>(value.count());
     std::string& sentence = answer_.sentence;
@@ -233,14 +281,16 @@ class Exactness {
                  (result_.overflowed == 1 ? " is" : " are") + " NaN or infinite; in float64 " +
                  (result_.overflowed == 1 ? "it is" : "they are") + " finite.";
     else
-      sentence = "Beside the same ops in float64, " + digits_text(error) + " (relative error " +
-                 short_number(error) + ").";
+      sentence = std::string(before.empty() ? "Beside the same ops in float64, "
+                                            : "Beside the other ops in float64, ") +
+                 digits_text(error) + " (relative error " + short_number(error) + ").";
     if (result_.uncompared > 0 && result_.uncompared < count)
       sentence += " " + std::to_string(result_.uncompared) + " of " + counted(count, "element") +
                   (result_.uncompared == 1 ? " is" : " are") +
                   " NaN or infinite in float64, too, and not compared.";
     if (value.dtype() == DType::float64)
       sentence = "It is computed in float64 already: there is nothing more exact here to compare it with.";
+    sentence.insert(0, before);
     std::stable_sort(losses_.begin(), losses_.end(),
                      [](const Loss& a, const Loss& b) { return a.growth() > b.growth(); });
     if (!losses_.empty() && losses_[0].growth() > 30)
@@ -250,12 +300,10 @@ class Exactness {
     else if (!losses_.empty())
       sentence += " No single op lost many of them.";
     for (std::size_t i = 0; i < std::min(losses_.size(), most_losses_told); ++i) tell(losses_[i]);
-    if (not_again_ > 0) {
-      answer_.complete = false;
-      sentence += " What " + counted(not_again_, "op") +
-                  " made counts as exact: " + (not_again_ == 1 ? "it" : "they") + " cannot run again here (" +
-                  not_again_text_ + ").";
-    }
+    if (drawn_.count > 0)
+      sentence += " The numbers that " + drawn_.text(past_) +
+                  " drew count as exact: they are what was drawn, and in float64 others would be.";
+    if (is_variable_) sentence += " The values that variables had before count as exact.";
     if (too_many_)
       sentence += " Only the newest " + counted(most_compared, "op") +
                   " were compared; what came before counts as exact.";
@@ -286,8 +334,29 @@ class Exactness {
     answer_.reasons.push_back(std::move(reason));
   }
 
+  /// Ops of which the same is to be said.
+  struct Ops {
+    std::map<std::uint32_t, std::string> records;  ///< and why
+    const RecordView* first = nullptr;
+    std::string why;  ///< of the first
+    std::uint64_t count = 0;
+
+    void add(const RecordView& record, const std::string& reason) {
+      if (!records.emplace(record.number, reason).second) return;
+      if (count++ > 0) return;
+      first = &record;
+      why = reason;
+    }
+    bool has(const RecordView& record) const { return records.contains(record.number); }
+    const std::string& why_of(const RecordView& record) const { return records.at(record.number); }
+    std::string text(const Past& past) const {
+      return past.name(*first) + (count > 1 ? " and " + counted(count - 1, "other op") : std::string());
+    }
+  };
+
   Past& past_;
-  const std::uint64_t tensor_;
+  std::uint64_t tensor_;
+  bool is_variable_ = false;  ///< its assigned value is what is asked about
   protocol::Because answer_;
   WrittenMemory memory_{past_};
   std::set<std::uint32_t> records_;
@@ -296,8 +365,8 @@ class Exactness {
   std::unordered_map<std::uint64_t, double> errors_;
   std::vector<Loss> losses_;
   DigitsOff result_;
-  std::uint64_t bytes_ = 0, not_again_ = 0;
-  std::string not_again_text_;  ///< why the first one cannot
+  std::uint64_t bytes_ = 0;
+  Ops not_again_, not_wide_, drawn_;
   bool too_many_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "engine/debug/why/foreign_gradient.h"
 #include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/foreign_path.h"
+#include "engine/debug/why/goes_beside.h"
 #include "engine/debug/why/gradient_asked.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_check.h"
@@ -83,8 +84,9 @@ std::string remarks(const std::vector<VjpCheck>& checks) {
             " were compared, and sums along random directions.";
   add(kinks, " lies at a kink, where there is no derivative, and was left out.",
       " lie at kinks, where there is no derivative, and were left out.");
-  add(not_comparable, " could not be compared: differences are not finite numbers there.",
-      " could not be compared: differences are not finite numbers there.");
+  add(not_comparable,
+      " could not be compared: differences, or the gradient that came in, are not finite numbers there.",
+      " could not be compared: differences, or the gradient that came in, are not finite numbers there.");
   return text;
 }
 
@@ -129,73 +131,6 @@ protocol::Because about_one(Past& past, const VjpCheck& check) {
       " This covers this VJP alone, given the gradient that came in; ask at the playback about a whole "
       "gradient.";
   return answer;
-}
-
-/// Where a PyTorch program read a number that comes from what is on the path, before the last op on it ran.
-std::string numbers_read(Past& past, const GradientPath& path) {
-  std::uint32_t found = 0;
-  const RecordView* newest = path.vjps.empty() ? nullptr : past.record(path.vjps.front().vjp->head.forward);
-  if (!newest || !foreign_op_of(*newest)) return {};
-  const std::uint32_t last = newest->number;
-  std::set<std::uint64_t> derived = path.tensors;
-  derived.erase(0);  // an optional result
-  for (std::uint32_t first = std::max(1u, past.recorder().trace().oldest_kept()); first < last; first += 4096)
-    past.recorder().trace().glance(first, std::min(last, first + 4095), [&](const RecordGlance& glance) {
-      if (glance.head.kind != EventKind::op || !glance.head.op || !is_foreign(*glance.head.op) ||
-          std::none_of(glance.inputs.begin(), glance.inputs.end(),
-                       [&](auto id) { return derived.contains(id); }))
-        return;
-      for (const std::uint64_t output : glance.outputs)
-        if (output) derived.insert(output);
-      if (short_name(*glance.head.op) == "_local_scalar_dense") found = glance.number;
-    });
-  const RecordView* record = past.record(found);
-  return record
-             ? " Python read a number on the way, in " + past.name(*record) +
-                   ": if what it made of it came back, that is a constant, and its part of the derivative is "
-                   "missing here."
-             : std::string();
-}
-
-/// What of the derivative the path leaves out: values that went around the tape, by way of Python or through
-/// an op that stops gradients.
-std::string beside_path(Past& past, const GradientPath& path) {
-  std::string text;
-  std::set<std::uint64_t> leaves;
-  std::set<std::uint32_t> stops;
-  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is not a way around
-  for (const OnPath& on : path.vjps)
-    for (const std::uint64_t output : past.record(on.vjp->head.forward)->outputs)
-      first = std::min(first, output);
-  for (const OnPath& on : path.vjps)
-    for (const std::uint64_t input : past.record(on.vjp->head.forward)->inputs) {
-      if (path.tensors.contains(input)) continue;
-      const RecordView* maker = past.maker(input);
-      if (!maker && !past.assignment(input)) leaves.insert(input);
-      if (maker && maker->head.op &&
-          (maker->head.op->stops_gradient ||
-           (is_foreign(*maker->head.op) && short_name(*maker->head.op) == "detach")) &&
-          std::any_of(maker->inputs.begin(), maker->inputs.end(),
-                      [&](std::uint64_t id) { return path.tensors.contains(id); }))
-        stops.insert(maker->number);
-    }
-  if (!stops.empty())
-    text += " What goes through " + past.name(*past.record(*stops.begin())) +
-            (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
-            " is not part of this gradient.";
-  text += numbers_read(past, path);
-  if (leaves.empty() || path.tensors.empty()) return text;
-  for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
-    if (external_read.newest < first) break;  // the newest come first
-    if (external_read.newest >= *leaves.rbegin() || !path.tensors.contains(external_read.tensor)) continue;
-    const std::uint32_t line = location_of(external_read.location).line;
-    return text + " Python or NumPy read a value on the way" +
-           (line ? " (line " + std::to_string(line) + ")" : std::string()) +
-           ": if what it made of it came back, that is a constant to the tape, and its part of the "
-           "derivative "
-           "is missing here.";
-  }
-  return text;
 }
 
 /// What ran in the backward pass and may be on the path, but is not among its VJPs.
@@ -379,7 +314,7 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
   }
   protocol::Because answer =
       PathVerdict(past, asked, checks, path.forgotten, beside_in(past, *asked.playback, path)).tell();
-  answer.sentence += beside_path(past, path);
+  answer.sentence += what_goes_beside(past, path);
   return answer;
 }
 

@@ -1,6 +1,7 @@
 // What did this gradient come from? Its contributions, one for each use of the value: by op, by time step,
 // and by example.
 #include <algorithm>
+#include <set>
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/vjp_again.h"
@@ -106,7 +107,7 @@ class Parts {
     sentence += parts_.size() == 1
                     ? " comes from one use of the value, in "
                     : " is the sum of " + counted(parts_.size(), "contribution") +
-                          ", one for each use of the value. " +
+                          ", one for each use of the value" + passes() + ". " +
                           (finite ? "The largest comes from " : "The first that is not finite comes from ");
     const Contribution& first = parts_.front();
     const RecordView* forward = past_.record(first.vjp->head.forward);
@@ -126,6 +127,16 @@ class Parts {
       }
     if (parts_.size() > most_parts_told)
       sentence += " The " + counted(most_parts_told, "largest one") + " are listed.";
+  }
+
+  /// ", from 2 backward passes": of PyTorch's, which add up in `.grad`.
+  std::string passes() {
+    std::set<std::uint32_t> playbacks;
+    for (const Contribution& part : parts_)
+      if (const RecordView* playback = past_.around(*part.vjp, EventKind::playback))
+        playbacks.insert(playback->number);
+    return playbacks.size() < 2 ? std::string()
+                                : ", in " + std::to_string(playbacks.size()) + " backward passes";
   }
 
   void tell(const Contribution& part) {

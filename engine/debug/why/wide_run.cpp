@@ -50,12 +50,13 @@ std::set<std::uint32_t> records_inside(Past& past, const RecordView& custom,
 }  // namespace
 
 Tensors run_wide(const RecordView& record, std::span<const Tensor> inputs,
-                 std::span<const DType> original_dtypes) {
+                 std::span<const DType> original_dtypes, bool* was_narrow) {
   const bool made_of_numbers = std::any_of(
       inputs.begin(), inputs.end(), [](const Tensor& input) { return input && is_floating(input.dtype()); });
   if (made_of_numbers && record.head.op->form != Form::drawn) try {
       return widened(replay_op(*record.head.op, inputs, to_float64(record.head.attributes)));
     } catch (const Error&) {  // no kernel for float64
+      if (was_narrow) *was_narrow = true;
     }
   return run_as_recorded(record, inputs, original_dtypes);
 }

@@ -11,9 +11,9 @@ namespace tapedeck::debug {
 
 /// The record's op on inputs of which floating-point ones are float64; so are its results. Random numbers
 /// stay those of the record. An op without a kernel for these dtypes runs in its own, and its results are
-/// widened.
+/// widened; `was_narrow` says so.
 Tensors run_wide(const RecordView& record, std::span<const Tensor> inputs,
-                 std::span<const DType> original_dtypes);
+                 std::span<const DType> original_dtypes, bool* was_narrow = nullptr);
 
 /// What a function with a custom gradient computes: the ops that ran inside of it, as a function of its
 /// inputs.

@@ -210,6 +210,28 @@ const Row& arrival_row() {
   return *row;
 }
 
+/// A step that changed nothing is a record of its own, with the optimiser's parameters, so that it is there
+/// to be seen.
+void step_without_gradients(const py::list& parameters) {
+  static const Row* const row = [] {
+    auto* made = new Row;
+    made->op = &foreign_op("optim::step_without_gradients(Tensor[] parameters) -> ()");
+    return made;
+  }();
+  Observer* observer = current_observer();
+  if (!observer) return;
+  const Call call = [&] {
+    const WithoutFunctions no_functions;
+    return read_call(*row, py::make_tuple(parameters).ptr(), nullptr);
+  }();
+  Event event;
+  event.op = row->op->row;
+  event.name = event.op->name;
+  event.inputs = call.inputs;
+  event.attributes = &call.attributes;
+  observer->end(observer->begin(event), {}, nullptr);
+}
+
 void note_arrival(PyObject* variable, const Tensor& gradient) {
   for (auto one = open.rbegin(); one != open.rend(); ++one)
     if (one->frame) {
@@ -310,6 +332,8 @@ void bind_backward(py::module_& torch) {
   torch.def("end_node", &end_node, py::arg("gradients"), "The node that began last has run.");
   torch.def("arrive", &arrive, py::arg("variable"), py::arg("gradients"),
             "The gradient is about to come to the variable's `grad`.");
+  torch.def("step_without_gradients", &step_without_gradients, py::arg("parameters"),
+            "An optimiser's step ran no op: none of its parameters had a gradient.");
   torch.def("begin_function", &begin_function, py::arg("name"), py::arg("inputs"), py::arg("taped"),
             "forward() of a Function of the program begins; returns what end_function() takes.");
   torch.def("end_function", &end_function, py::arg("depth"), py::arg("results"), py::arg("error"),

@@ -224,6 +224,43 @@ variable W2 10x10
     QVERIFY2(says(late, "no earlier step was sampled"), all_of(late).c_str());
   }
 
+  void cures_name_functions_of_the_programs_framework() {
+    HealthCases cases = cases_of("variable W1 4x4\n gradient 1:1 2:1 3:1 4:1 5:1 6:2 7:5000 8:1");
+    QVERIFY(exploding_gradients(cases)[0].cure.find("tf.clip_by_global_norm") != std::string::npos);
+    StepFacts step;
+    step.in_torch = true;
+    cases.program.steps.push_back(step);
+    const std::string cure = exploding_gradients(cases)[0].cure;
+    QVERIFY2(cure.find("torch.nn.utils.clip_grad_norm_") != std::string::npos, cure.c_str());
+    QVERIFY2(cure.find("tf.") == std::string::npos, cure.c_str());
+  }
+
+  void labels_that_a_loss_cannot_mean() {
+    HealthCases cases = cases_of("run steps 3 sampled 3\nloss loss\n loss 1:1 2:1 3:1");
+    LabelTroubleFact fact;
+    fact.place = {7, 1, 14, "sparse_softmax_cross_entropy_with_logits"};
+    fact.classes = 3;
+    fact.labels = 64;
+    fact.wrong = 20;
+    fact.least = -1;
+    fact.most = 2;
+    fact.refused = true;
+    StepFacts behind;
+    behind.label_troubles.push_back(fact);
+    cases.program.behind = behind;
+    const Findings found = troubled_labels(cases);
+    QVERIFY2(found.size() == 1, all_of(found).c_str());
+    QVERIFY2(
+        says(found,
+             "The labels of sparse_softmax_cross_entropy_with_logits (line 14) go from -1 to 2 where its "
+             "3 classes are numbered 0 to 2, after the last step: 20 of 64 labels are none of these. The "
+             "loss refused them: the op failed."),
+        all_of(found).c_str());
+    QVERIFY2(found[0].cure.find("ignore_index") == std::string::npos, found[0].cure.c_str());
+    QCOMPARE(found[0].record, std::uint64_t{7});
+    QCOMPARE(found[0].since, std::uint64_t{4});
+  }
+
   void explosions_of_several_layers_are_one_finding() {
     const Findings found = exploding_gradients(cases_of(R"(
 variable W1 4x4

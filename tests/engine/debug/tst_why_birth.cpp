@@ -64,6 +64,23 @@ class TestWhyBirth : public QObject {
     QVERIFY2(contains(because.sentence, "log(0.0)"), because.sentence.c_str());
   }
 
+  void a_row_of_a_softmax_that_is_masked_as_a_whole() {
+    Inquiry asked;
+    constexpr float hidden = -std::numeric_limits<float>::infinity();
+    const Tensor p = ops::softmax(floats({0, hidden, hidden, hidden}, {2, 2}));
+    const Because because = asked.ask(Question::birth, p);
+    QVERIFY2(contains(because.sentence, "The NaN at [1, 0] was born in softmax"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "all 2 elements of the row are -inf: it is masked as a whole"),
+             because.sentence.c_str());
+    QCOMPARE(because.reasons.at(0).operands.size(), std::size_t{2});
+    const Because large = asked.ask(Question::birth, ops::softmax(floats({0, -hidden, 1, 2}, {2, 2})));
+    QVERIFY2(contains(large.sentence, "The NaN at [0, 1] was born") ||
+                 contains(large.sentence, "The NaN at [0, 0] was born"),
+             large.sentence.c_str());
+    QVERIFY2(contains(large.sentence, "the row has an element of inf"), large.sentence.c_str());
+    QVERIFY2(!contains(large.sentence, "masked"), large.sentence.c_str());
+  }
+
   void infinity_minus_infinity_and_the_overflow_behind_it() {
     Inquiry asked;
     const Tensor e = ops::exp(floats({1, 1000}));

@@ -14,7 +14,7 @@ from tapedeck import _engine
 class _Thread(threading.local):
     def __init__(self):
         self.open = []  # (the module, its paths below the outermost one, whether it opened a scope)
-        self.regions = []  # (the optimiser's region, what `open` was)
+        self.regions = []  # (the optimiser's region, what `open` was, the newest record then; -1: nothing was recorded)
 
 
 _thread = _Thread()
@@ -57,26 +57,41 @@ def _watch_regions():
         name = str(self.name)
         if watch.on and name.startswith("Optimizer.step#"):
             _engine.push_scope(name.removeprefix("Optimizer.step#") + "/")
-            _thread.regions.append((self, _thread.open))
+            _thread.regions.append((self, _thread.open, _newest_record()))
             _thread.open = []  # a closure's modules are outermost ones
         return result
 
     @functools.wraps(leave)
     def left(self, *raised):
-        if any(region is self for region, _ in _thread.regions):
-            _leave_region(self)
+        if any(region is self for region, *_ in _thread.regions):
+            _leave_region(self, None if any(raised) else sys._getframe(1).f_locals.get("self"))
         return leave(self, *raised)
 
     entered._tapedeck_watches = True
     record_function.__enter__, record_function.__exit__ = entered, left
 
 
-def _leave_region(left):
+def _newest_record():
+    return _engine.debug.record_count() if _engine.debug.recording() else -1
+
+
+def _note_idle_step(optimizer):
+    """A step that ran no op: none of its parameters had a gradient."""
+    with torch._C.DisableTorchFunction():  # what is read here is no call of the program's
+        groups = optimizer.param_groups if isinstance(optimizer, torch.optim.Optimizer) else ()
+        parameters = [one for group in groups for one in group["params"] if isinstance(one, torch.Tensor) and one.requires_grad]
+        if parameters:
+            _engine.torch.step_without_gradients(parameters)
+
+
+def _leave_region(left, optimizer):
     while True:
         for _, _, has_scope in reversed(_thread.open):  # of modules that an exception left
             if has_scope:
                 _engine.pop_scope()
-        region, _thread.open = _thread.regions.pop()
+        region, _thread.open, newest = _thread.regions.pop()
+        if region is left and optimizer is not None and newest >= 0 and newest == _newest_record():
+            _note_idle_step(optimizer)
         _engine.pop_scope()
         if region is left:
             return
