@@ -9,6 +9,7 @@
 #include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/foreign_path.h"
 #include "engine/debug/why/gradient_asked.h"
+#include "engine/debug/why/gradient_hooks.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_check.h"
 #include "engine/debug/why/why.h"
@@ -203,6 +204,7 @@ struct BesidePath {
   std::size_t view_writes = 0;  ///< VJPs of writes through views, where what those reach is guessed
   std::size_t ops = 0;          ///< of no VJP: of hooks, and of nodes that no record made
   const RecordView* first = nullptr;
+  std::vector<HookChange> hooks = {};  ///< that changed the gradient on the path
 };
 
 /// The verdict on a path, from what was found of its VJPs.
@@ -221,7 +223,14 @@ class PathVerdict {
   protocol::Because tell() {
     std::string& sentence = answer_.sentence;
     const bool none_beside = beside_.view_writes == 0 && beside_.ops == 0;
-    if (checks_.empty() && forgotten_ == 0 && !none_beside)
+    if (!beside_.hooks.empty() && wrong_.empty()) tell_hook();
+    if (!sentence.empty() && !right_.empty() && unchecked_.empty() && forgotten_ == 0 && none_beside)
+      sentence += " Without it it would be: " + each() + " agrees with finite differences in float64.";
+    else if (!sentence.empty())
+      sentence += " " + std::to_string(right_.size()) + " of the " + counted(checks_.size(), "VJP") +
+                  " on its path " + (right_.size() == 1 ? "agrees" : "agree") +
+                  " with finite differences in float64.";
+    else if (checks_.empty() && forgotten_ == 0 && !none_beside)
       sentence = "No VJP that is known is on the path of " + gradient() + ".";
     else if (checks_.empty() && forgotten_ == 0)
       sentence = "No VJP is on the path of " + gradient() + ": it is what the playback began with, or zeros.";
@@ -276,6 +285,26 @@ class PathVerdict {
     if (first.vjp->head.custom_gradient) sentence += on_purpose;
   }
 
+  /// The gradient is another one than that of the result, and no VJP is to blame.
+  void tell_hook() {
+    const HookChange& first = beside_.hooks.front();
+    answer_.sentence = capital(gradient()) +
+                       " is not the derivative of the result: " + hook_name(past_, first) +
+                       " changed it in " + past_.name(*first.op) + hook_factor(past_, first) + ".";
+    if (beside_.hooks.size() > 1)
+      answer_.sentence += " " + counted(beside_.hooks.size() - 1, "other change") + " of hooks " +
+                          (beside_.hooks.size() == 2 ? "follows." : "follow.");
+    for (const HookChange& hook : beside_.hooks) {
+      if (answer_.reasons.size() == most_reasons_told) break;
+      answer_.reasons.push_back(past_.reason(
+          *hook.op, "hook",
+          hook_name(past_, hook) + " changed the gradient here" + hook_factor(past_, hook) + "."));
+      std::string& sentence = answer_.reasons.back().sentence;
+      sentence[0] = 'A';
+      answer_.reasons.back().tensor = protocol::if_there(past_.info(hook.after));
+    }
+  }
+
   void tell_not_finite() {
     if (!asked_.gradient) return;
     try {
@@ -300,7 +329,7 @@ class PathVerdict {
       answer_.complete = false;
       sentence += " " + counted(beside_.ops, "op") + (beside_.ops == 1 ? " belongs" : " belong") +
                   " to no VJP that is known, the first " + past_.name(*beside_.first) +
-                  ": of a hook, or of a view whose whole was written to. What " +
+                  ": of a hook beside the path, or of a view whose whole was written to. What " +
                   (beside_.ops == 1 ? "it" : "they") + " did was not compared.";
     }
     if (beside_.view_writes > 0) {
@@ -349,9 +378,32 @@ bool is_the_playbacks_own(const RecordView& record) {
          name == "AccumulateGrad";
 }
 
-BesidePath beside_in(Past& past, const RecordView& playback, const GradientPath& path) {
+/// The hooks whose gradients came into the VJPs on the path, came out of them, or arrived.
+std::vector<HookChange> hooks_on(Past& past, const GradientPath& path, std::uint64_t gradient) {
+  std::vector<HookChange> hooks;
+  std::set<std::uint32_t> seen;
+  const auto look = [&](std::uint64_t tensor) {
+    while (const auto hook = hook_change(past, tensor)) {
+      if (!seen.insert(hook->op->number).second) return;
+      if (changes_values(past, *hook)) hooks.push_back(*hook);
+      tensor = hook->before;
+    }
+  };
+  for (const OnPath& on : path.vjps) {
+    for (const std::uint64_t cotangent : on.vjp->inputs) look(cotangent);
+    for (std::size_t i = 0; i < std::min(on.slots.size(), on.vjp->outputs.size()); ++i)
+      if (on.slots[i]) look(on.vjp->outputs[i]);
+  }
+  look(gradient);
+  std::ranges::sort(hooks, {}, [](const HookChange& hook) { return hook.op->number; });
+  return hooks;
+}
+
+BesidePath beside_in(Past& past, const RecordView& playback, const GradientPath& path,
+                     std::uint64_t gradient) {
   BesidePath beside;
   if (!is_foreign_playback(past, playback)) return beside;
+  beside.hooks = hooks_on(past, path, gradient);
   for (const std::uint32_t number : records_inside(past, playback)) {
     const RecordView* record = past.record(number);
     if (!record) continue;
@@ -362,6 +414,7 @@ BesidePath beside_in(Past& past, const RecordView& playback, const GradientPath&
     if (record->head.kind != EventKind::op || record->head.parent != playback.number || !record->head.op ||
         (is_the_playbacks_own(*record) && !record->head.custom_gradient))
       continue;
+    if (record->head.custom_gradient && !beside.hooks.empty()) continue;  // of those that are named
     if (beside.ops++ == 0) beside.first = record;
   }
   return beside;
@@ -378,7 +431,8 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
     checks.push_back(check_vjp(past, *on.vjp, on.slots, aim));
   }
   protocol::Because answer =
-      PathVerdict(past, asked, checks, path.forgotten, beside_in(past, *asked.playback, path)).tell();
+      PathVerdict(past, asked, checks, path.forgotten, beside_in(past, *asked.playback, path, asked.gradient))
+          .tell();
   answer.sentence += beside_path(past, path);
   return answer;
 }

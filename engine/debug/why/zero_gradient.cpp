@@ -7,10 +7,12 @@
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/foreign_path.h"
+#include "engine/debug/why/gradient_hooks.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/view_write.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
+#include "engine/debug/why/zero_causes.h"
 #include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/record/replay/replay.h"
@@ -18,7 +20,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t most_vjps = 2000;
+constexpr std::size_t most_vjps = 2000, most_explained = 8, most_places = 100'000;
 
 /// The smallest number that has all its digits.
 double smallest_of(DType dtype) {
@@ -33,19 +35,6 @@ std::uint64_t count_zeros(const Tensor& tensor) {
   return zeros;
 }
 
-/// Ones of both signs, in no order, where it is zero: sums of them do not cancel.
-Tensor nowhere_zero(const Tensor& cotangent) {
-  if (!cotangent) return cotangent;
-  std::vector<double> values = cotangent.to_vector();
-  std::uint64_t state = 0x9e3779b97f4a7c15;
-  for (double& value : values) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    if (value == 0) value = 0.5 + static_cast<double>(state >> 40) / static_cast<double>(1 << 24);
-  }
-  const Tensor wide = Tensor::from_values<double>(values, cotangent.shape());
-  return in_dtype(wide, cotangent.dtype());
-}
-
 class Zeros {
  public:
   Zeros(Past& past, const Subject& subject) : past_(past), subject_(subject) {}
@@ -55,7 +44,7 @@ class Zeros {
     answer_.amount = "share";
     const Tensor value = past_.value(subject_.tensor);
     if (!is_zero(value)) return std::move(answer_);
-    waiting_.push_back({subject_.tensor, place_});
+    waiting_.push_back({.tensor = subject_.tensor, .place = place_});
     try {
       while (!waiting_.empty() && done_.size() < most_vjps) {
         past_.step(done_.size());
@@ -101,16 +90,37 @@ class Zeros {
   /// A gradient that is zero: at a place, or somewhere.
   struct Waiting {
     std::uint64_t tensor = 0;
-    std::optional<std::int64_t> place;
+    std::optional<std::int64_t> place = {};
+    const RecordView* into = nullptr;      ///< the VJP that it came into
+    std::optional<std::size_t> slot = {};  ///< which gradient of its VJP it was before a hook changed it
+  };
+
+  enum class Kind { vjp, cancelled, memory, sum, hook, begin };
+  struct Found {
+    Kind kind = Kind::vjp;
+    const RecordView* record = nullptr;  ///< nullptr of a hook whose ops are not known, and of the begin
+    std::uint64_t tensor = 0;
+    std::size_t slot = 0, count = 0;
+    std::uint64_t zeros = 0, swallowed = 0, too_small = 0;
+    std::vector<std::int64_t> places = {};  ///< of its zeros; of very many the first
+    std::string text = {};                  ///< why, where it is known already
+    double share() const { return static_cast<double>(swallowed + too_small) / static_cast<double>(count); }
+    void add(std::size_t place) {
+      if (places.size() < most_places) places.push_back(static_cast<std::int64_t>(place));
+    }
   };
 
   void visit(const Waiting& zero) {
     if (!seen_.insert(zero.tensor).second) return;
+    if (const auto change = hook_change(past_, zero.tensor)) return visit_hook(*change, zero);
     const RecordView* maker = past_.maker(zero.tensor);
     const RecordView* vjp = maker ? past_.around(*maker, EventKind::vjp) : past_.giver(zero.tensor);
     if (vjp && done_.insert(vjp->number).second) return visit_vjp(*vjp, zero);
     if (vjp) return;
+    if (zero.into && !(maker ? maker->head.backward : is_gradient(zero.tensor)))
+      return visit_given(*zero.into, zero);
     if (!maker) return visit_memory(zero);
+    if (is_sum(*maker) && visit_sum(*maker, zero)) return;
     // A sum of gradients, or what the program did with one: follow what has zeros.
     if (const ForeignOp* op = foreign_op_of(*maker);
         op && short_name(*op->row) == "copy_" && maker->inputs.size() == 2)
@@ -121,7 +131,103 @@ class Zeros {
   }
 
   void follow(std::uint64_t tensor, const Waiting& zero) {
-    waiting_.push_back({tensor, same_shape(tensor, zero.tensor) ? zero.place : std::nullopt});
+    waiting_.push_back(
+        {.tensor = tensor, .place = same_shape(tensor, zero.tensor) ? zero.place : std::nullopt});
+  }
+
+  /// Of the zeros of a tensor those that `is_made` is true of, and how many there are.
+  template <class IsMade>
+  Found zeros_where(Kind kind, const RecordView* record, const Waiting& zero, IsMade&& is_made) {
+    const std::vector<double> values = past_.value(zero.tensor).to_vector();
+    Found found{
+        .kind = kind, .record = record, .tensor = zero.tensor, .count = zero.place ? 1 : values.size()};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] != 0 || (zero.place && static_cast<std::int64_t>(i) != *zero.place)) continue;
+      ++found.zeros;
+      if (!is_made(i)) continue;
+      ++found.swallowed;
+      found.add(i);
+    }
+    return found;
+  }
+
+  void visit_hook(const HookChange& change, const Waiting& zero) {
+    std::vector<double> before;
+    if (change.before) before = past_.value(change.before).to_vector();
+    Found found = zeros_where(Kind::hook, change.op, zero,
+                              [&](std::size_t i) { return i >= before.size() || before[i] != 0; });
+    found.text =
+        hook_name(past_, change) +
+        (change.before ? " made zeros there of a gradient that was " + example_of(change.before, found)
+                       : " gave this gradient in place of the one that came");
+    const std::uint64_t left = found.zeros - found.swallowed;
+    if (found.swallowed > 0) found_.push_back(std::move(found));
+    if (left == 0 || change.before == 0) return;
+    std::optional<std::size_t> slot;
+    if (const RecordView* vjp = past_.around(*change.op, EventKind::vjp))
+      if (const auto at = std::ranges::find(vjp->outputs, change.after); at != vjp->outputs.end())
+        slot = static_cast<std::size_t>(at - vjp->outputs.begin());
+    waiting_.push_back({change.before, zero.place, zero.into, slot});
+  }
+
+  std::string example_of(std::uint64_t tensor, const Found& found) {
+    if (found.places.empty()) return "another";
+    const Tensor value = past_.value(tensor);
+    const std::string index = index_text(value.shape(), found.places.front());
+    return element_text(value, found.places.front()) + (index.empty() ? "" : " at " + index);
+  }
+
+  /// No VJP gave it: the backward pass began with it, or a hook put it there.
+  void visit_given(const RecordView& into, const Waiting& zero) {
+    const RecordView* forward = past_.record(into.head.forward);
+    const RecordView* playback = past_.around(into, EventKind::playback);
+    const bool at_begin = forward && playback && std::ranges::any_of(forward->outputs, [&](std::uint64_t id) {
+                            return id && std::ranges::count(playback->inputs, id) > 0;
+                          });
+    const RecordView* maker = past_.maker(zero.tensor);
+    Found found = zeros_where(at_begin ? Kind::begin : Kind::hook, at_begin ? playback : maker, zero,
+                              [](std::size_t) { return true; });
+    found.text =
+        at_begin ? "the backward pass was given zeros there to begin with (the gradient= of backward(), or "
+                   "grad_outputs= of autograd.grad())"
+                 : "no VJP gave this gradient, and no op in the backward pass made it: a hook of the "
+                   "program, or PyTorch itself, put it in place of another";
+    if (found.swallowed > 0) found_.push_back(std::move(found));
+  }
+
+  /// What a playback adds up, or AccumulateGrad adds to `grad`.
+  static bool is_sum(const RecordView& record) {
+    if (!record.head.backward || !record.head.op || record.inputs.size() < 2) return false;
+    const std::string name = short_name(*record.head.op);
+    return record.head.op->form == Form::sum || name == "add" || name == "add_";
+  }
+
+  /// Whether all of its zeros are sums of contributions that cancel.
+  bool visit_sum(const RecordView& sum, const Waiting& zero) {
+    std::vector<std::vector<double>> terms;
+    for (const std::uint64_t input : sum.inputs)
+      if (input && same_shape(input, zero.tensor)) terms.push_back(past_.value(input).to_vector());
+    if (terms.size() < 2) return false;
+    Found found = zeros_where(Kind::sum, &sum, zero, [&](std::size_t i) {
+      return std::ranges::any_of(terms, [&](const auto& term) { return term[i] != 0; });
+    });
+    const bool all = found.swallowed == found.zeros;
+    if (found.swallowed == 0) return false;
+    for (const std::uint64_t input : sum.inputs)
+      if (input && same_shape(input, zero.tensor))
+        found.text +=
+            (found.text.empty() ? "" : " and ") + example_of(input, found) + " of " + giver_text(input);
+    found_.push_back(std::move(found));
+    return all;
+  }
+
+  std::string giver_text(std::uint64_t tensor) {
+    const RecordView* maker = past_.maker(tensor);
+    const RecordView* vjp = maker ? past_.around(*maker, EventKind::vjp) : past_.giver(tensor);
+    const RecordView* forward = vjp ? past_.record(vjp->head.forward) : nullptr;
+    if (forward) return past_.name(*forward);
+    if (maker && is_sum(*maker)) return "a sum of others";
+    return maker && maker->head.backward ? past_.name(*maker) : "what was there before";
   }
 
   /// Of a tensor that no op made: whether it was written in a backward pass.
@@ -136,11 +242,12 @@ class Zeros {
   void visit_memory(const Waiting& zero) {
     if (zero.place)
       if (const auto source = memory_.source(zero.tensor, *zero.place)) {
-        if (!is_filled(source->tensor, 1)) waiting_.push_back({source->tensor, source->place});
+        if (!is_filled(source->tensor, 1))
+          waiting_.push_back({.tensor = source->tensor, .place = source->place});
         return;
       }
     for (const ElementSource& source : memory_.sources(zero.tensor))
-      if (!is_filled(source.tensor, source.elements)) waiting_.push_back({source.tensor, std::nullopt});
+      if (!is_filled(source.tensor, source.elements)) waiting_.push_back({.tensor = source.tensor});
   }
 
   /// Whether the playback itself, in no VJP that is known, made the tensor of zeros: for the elements of a
@@ -154,7 +261,13 @@ class Zeros {
     const auto zeros = static_cast<std::uint64_t>(elements);
     if (count_zeros(value) < static_cast<std::uint64_t>(value.count())) return false;
     if (done_.insert(maker->number).second)
-      found_.push_back({maker, tensor, 0, static_cast<std::size_t>(value.count()), zeros, zeros, 0, 0});
+      found_.push_back({.kind = Kind::memory,
+                        .record = maker,
+                        .tensor = tensor,
+                        .count = static_cast<std::size_t>(value.count()),
+                        .zeros = zeros,
+                        .swallowed = zeros,
+                        .places = {0}});
     return true;
   }
 
@@ -164,18 +277,18 @@ class Zeros {
 
   void visit_vjp(const RecordView& vjp, const Waiting& zero) {
     const std::uint64_t tensor = zero.tensor;
-    const auto slot = static_cast<std::size_t>(std::find(vjp.outputs.begin(), vjp.outputs.end(), tensor) -
-                                               vjp.outputs.begin());
+    const std::size_t slot = zero.slot.value_or(
+        static_cast<std::size_t>(std::ranges::find(vjp.outputs, tensor) - vjp.outputs.begin()));
     const std::optional<PastVjp> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
     bool all = false;
     if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size()) try {
-        all = look_at_foreign(vjp, call, slot, zero.place);
+        all = look_at_foreign(vjp, call, slot, zero);
       } catch (const Error& error) {
         ++not_again_;
         if (not_again_text_.empty()) not_again_text_ = past_.name(vjp) + ": " + error.what();
       }
     else
-      all = call ? look_at(vjp, *call, slot, zero.place) : look_at_custom(vjp, tensor);
+      all = call ? look_at(vjp, *call, slot, zero) : look_at_custom(vjp, tensor);
     if (all) return;
     const RecordView* forward = past_.record(vjp.head.forward);
     const bool by_element =
@@ -183,8 +296,9 @@ class Zeros {
              : forward && slot == 0 && is_write_into_view(vjp, *forward) && writes_by_element(*forward);
     for (const std::uint64_t cotangent : vjp.inputs)
       if (cotangent)
-        waiting_.push_back(
-            {cotangent, by_element && same_shape(cotangent, tensor) ? zero.place : std::nullopt});
+        waiting_.push_back({.tensor = cotangent,
+                            .place = by_element && same_shape(cotangent, tensor) ? zero.place : std::nullopt,
+                            .into = &vjp});
   }
 
   bool writes_by_element(const RecordView& forward) {
@@ -196,42 +310,54 @@ class Zeros {
   }
 
   /// Whether the VJP explains every zero of its output.
-  bool look_at(const RecordView& vjp, const PastVjp& call, std::size_t slot,
-               const std::optional<std::int64_t>& place) {
-    PastVjp full = call;
-    for (Tensor& cotangent : full.cotangents) cotangent = nowhere_zero(cotangent);
-    return compare(vjp, slot, place, gradients_of(full)[slot], in_wider_numbers(call, slot));
+  bool look_at(const RecordView& vjp, const PastVjp& call, std::size_t slot, const Waiting& zero) {
+    const auto with = [&](Tensor (*change)(const Tensor&)) {
+      PastVjp other = call;
+      for (Tensor& cotangent : other.cotangents) cotangent = change(cotangent);
+      return gradients_of(other)[slot];
+    };
+    return compare(vjp, slot, zero, with, in_wider_numbers(call, slot));
   }
 
   /// A node of PyTorch's graph: what it ran, runs again.
   bool look_at_foreign(const RecordView& vjp, const std::optional<PastVjp>& call, std::size_t slot,
-                       const std::optional<std::int64_t>& place) {
-    Tensors cotangents;
-    for (const std::uint64_t id : vjp.inputs)
-      cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
-    const Tensor possible = foreign_vjp_again(past_, memory_, vjp, cotangents)[slot];
-    return compare(vjp, slot, place, possible, call ? in_wider_numbers(*call, slot) : std::vector<double>());
+                       const Waiting& zero) {
+    const auto with = [&](Tensor (*change)(const Tensor&)) {
+      Tensors cotangents;
+      for (const std::uint64_t id : vjp.inputs) cotangents.push_back(id ? change(past_.value(id)) : Tensor());
+      return foreign_vjp_again(past_, memory_, vjp, cotangents, {&zero.tensor, 1})[0];
+    };
+    return compare(vjp, slot, zero, with, call ? in_wider_numbers(*call, slot) : std::vector<double>());
   }
 
-  bool compare(const RecordView& vjp, std::size_t slot, const std::optional<std::int64_t>& place,
-               const Tensor& largest, const std::vector<double>& exact) {
-    const std::vector<double> given = past_.value(vjp.outputs[slot]).to_vector();
-    const std::vector<double> possible = largest.to_vector();
-    const double smallest = smallest_of(past_.value(vjp.outputs[slot]).dtype());
-    Found found{&vjp, vjp.outputs[slot], slot, place ? 1 : given.size(), 0, 0, 0, -1};
+  /// `with` gives the gradient for cotangents that a function changed.
+  template <class With>
+  bool compare(const RecordView& vjp, std::size_t slot, const Waiting& zero, With&& with,
+               const std::vector<double>& exact) {
+    const Tensor gradient = past_.value(zero.tensor);
+    const std::vector<double> given = gradient.to_vector(), possible = with(&nowhere_zero).to_vector();
+    const double smallest = smallest_of(gradient.dtype());
+    Found found{.record = &vjp, .tensor = zero.tensor, .slot = slot, .count = zero.place ? 1 : given.size()};
+    Found cancelled = found;
+    cancelled.kind = Kind::cancelled;
+    std::vector<double> otherwise;  // of a cotangent in other proportions
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i] != 0) continue;
-      if (place && static_cast<std::int64_t>(i) != *place) continue;
+      if (given[i] != 0 || (zero.place && static_cast<std::int64_t>(i) != *zero.place)) continue;
       ++found.zeros;
-      const bool too_small = !exact.empty() && exact[i] != 0 && std::abs(exact[i]) < smallest;
-      if (too_small)
+      if (!exact.empty() && exact[i] != 0 && std::abs(exact[i]) < smallest) {
         ++found.too_small;
-      else if (possible[i] == 0)
-        ++found.swallowed;  // also where its slope was rounded to zero
-      if ((too_small || possible[i] == 0) && found.example < 0) found.example = static_cast<std::int64_t>(i);
+        found.add(i);
+      } else if (possible[i] == 0) {  // also where its slope was rounded to zero
+        if (otherwise.empty()) otherwise = with(&in_other_proportions).to_vector();
+        Found& of = otherwise[i] != 0 && !std::isnan(otherwise[i]) ? cancelled : found;
+        ++of.swallowed;
+        of.add(i);
+      }
     }
-    const bool all = found.zeros == found.swallowed + found.too_small;
-    if (found.swallowed + found.too_small > 0) found_.push_back(found);
+    cancelled.zeros = found.zeros;
+    const bool all = found.zeros == found.swallowed + found.too_small + cancelled.swallowed;
+    for (Found* one : {&found, &cancelled})
+      if (one->swallowed + one->too_small > 0) found_.push_back(std::move(*one));
     return all;
   }
 
@@ -260,39 +386,47 @@ class Zeros {
         any = any || count_zeros(cotangent) < static_cast<std::uint64_t>(cotangent.count());
       }
     if (zeros < static_cast<std::uint64_t>(gradient.count()) || !any) return false;
-    found_.push_back({&vjp, tensor, 0, static_cast<std::size_t>(zeros), zeros, zeros, 0, 0});
+    found_.push_back({.record = &vjp,
+                      .tensor = tensor,
+                      .count = static_cast<std::size_t>(zeros),
+                      .zeros = zeros,
+                      .swallowed = zeros,
+                      .places = {0}});
     return true;
   }
 
-  struct Found {
-    const RecordView* vjp = nullptr;
-    std::uint64_t tensor = 0;
-    std::size_t slot = 0, count = 0;
-    std::uint64_t zeros = 0, swallowed = 0, too_small = 0;
-    std::int64_t example = -1;  ///< one of its zeros
-    double share() const { return static_cast<double>(swallowed + too_small) / static_cast<double>(count); }
-  };
-
-  /// Why zeros came of it: a clause.
-  std::string what_swallowed(const Found& found, const RecordView* forward) {
-    if (found.vjp->head.kind == EventKind::op)
-      return "these elements are no part of the view that the gradient came from";
-    if (found.vjp->head.custom_gradient)
-      return "the gradient function that the program gave it returned zeros";
-    const protocol::TensorInfo gradient = past_.info(found.tensor);
+  /// Why zeros came of it: a clause, and what else there is to see of it.
+  ZeroCause what_swallowed(const Found& found, const RecordView* forward) {
+    if (!found.text.empty()) return {found.text, {}};
+    if (found.kind == Kind::memory)
+      return {"these elements are no part of the view that the gradient came from", {}};
+    const RecordView& vjp = *found.record;
+    if (is_module_hook(vjp)) return {"a full backward hook of a module returned zeros there", {}};
+    if (vjp.head.custom_gradient)
+      return {"the gradient function that the program gave it returned zeros", {}};
     if (found.too_small > found.swallowed)
-      return "the number is too small for " + gradient.dtype + " and became zero (underflow)";
-    if (forward && is_write_into_view(*found.vjp, *forward)) {
+      return {
+          "the number is too small for " + past_.info(found.tensor).dtype + " and became zero (underflow)",
+          {}};
+    if (forward && is_write_into_view(vjp, *forward)) {
       if (const ForeignOp* write = foreign_op_of(*forward); write && replaces(*write))
-        return "it wrote over these elements through a view, so that what they were before does not count";
-      return "it wrote into these elements through a view, and its slope is zero there";
+        return {"it wrote over these elements through a view, so that what they were before does not count",
+                {}};
+      return {"it wrote into these elements through a view, and its slope is zero there", {}};
     }
-    if (const RecordView* writer = overwritten_since(*found.vjp, forward))
-      return past_.name(*writer) +
-             " changed what this op keeps for its gradient after it ran, without PyTorch noticing (as writes "
-             "through .data do): with what is there now the gradient is zero";
-    const OpDef* op = found.vjp->head.op;
-    return op ? fact_text(op->facts.flat, *op, *dtype_from_name(gradient.dtype)) : std::string();
+    if (const RecordView* writer = overwritten_since(vjp, forward)) {
+      protocol::Reason reason = past_.reason(*writer, "overwrote", "It wrote into what the op keeps.");
+      return {past_.name(*writer) +
+                  " changed what this op keeps for its gradient after it ran, without PyTorch noticing (as "
+                  "writes "
+                  "through .data do): with what is there now the gradient is zero",
+              {std::move(reason)}};
+    }
+    const bool is_explained = told_++ < most_explained;
+    const std::optional<PastVjp> call = is_explained ? vjp_call(past_, vjp) : std::nullopt;
+    const ZerosOfVjp zeros{vjp, forward, call ? &*call : nullptr, found.slot, found.places};
+    if (found.kind == Kind::cancelled) return {why_cancelled(past_, zeros), {}};
+    return why_flat(past_, memory_, zeros);
   }
 
   /// Whether nothing is left of what it writes over.
@@ -310,44 +444,101 @@ class Zeros {
     for (const std::uint32_t number : records_inside(past_, vjp))
       for (const std::uint64_t id : past_.record(number)->inputs) {
         const RecordView* writer = id ? past_.record(memory_.shared().writer_of(id)) : nullptr;
+        if (!writer && id) writer = assigned_since(id, *forward);
         if (writer && writer->number > forward->number && !writer->head.backward &&
-            kept.contains(memory_.shared().memory_of(id)))
+            (kept.contains(memory_.shared().memory_of(id)) || past_.assignment(id)))
           return writer;
       }
     return nullptr;
   }
 
-  protocol::Reason tell(const Found& found) {
+  /// Of a variable's value what wrote it, where the op read an older one of the same variable.
+  const RecordView* assigned_since(std::uint64_t tensor, const RecordView& forward) {
+    const auto assignment = past_.assignment(tensor);
+    if (!assignment || std::ranges::none_of(forward.inputs, [&](std::uint64_t id) {
+          const auto older = id && id != tensor ? past_.assignment(id) : std::nullopt;
+          return older && older->variable == assignment->variable;
+        }))
+      return nullptr;
+    const RecordView* maker = past_.maker(assignment->value);
+    return maker ? maker : past_.record(memory_.shared().writer_of(assignment->value));
+  }
+
+  struct Told {
+    std::string sentence;  ///< ". It was swallowed in …"
+    std::vector<protocol::Reason> reasons;
+  };
+
+  Told tell(const Found& found) {
+    const RecordView* record = found.record;
     const RecordView* forward =
-        found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
-    const protocol::TensorInfo gradient = past_.info(found.tensor);
-    const Shape shape(std::span<const std::int64_t>(gradient.shape));
-    std::string what = what_swallowed(found, forward);
+        record && record->head.kind == EventKind::vjp ? past_.record(record->head.forward) : nullptr;
+    ZeroCause cause = what_swallowed(found, forward);
+    const bool by_vjp = found.kind == Kind::vjp || found.kind == Kind::cancelled;
     // Of a write through a view the gradient is that of the whole, and the input is the view.
-    const bool has_input = forward && found.example >= 0 && found.slot < forward->inputs.size() &&
-                           !is_write_into_view(*found.vjp, *forward);
+    const bool has_input = by_vjp && forward && !found.places.empty() &&
+                           found.slot < forward->inputs.size() && forward->inputs[found.slot] &&
+                           !is_write_into_view(*record, *forward);
     const Tensor input = has_input ? past_.value(forward->inputs[found.slot]) : Tensor();
-    if (input && found.too_small <= found.swallowed && std::isnan(element(input, found.example)))
-      what += "; the input is NaN there";
-    const bool by_playback = found.vjp->head.kind == EventKind::op;
-    protocol::Reason reason = past_.reason(
-        forward ? *forward : *found.vjp, "swallowed",
-        counted(found.swallowed + found.too_small, "element") + " of " + std::to_string(found.count) +
-            " became zero in " + (by_playback ? found.vjp->name() : "the VJP of " + found.vjp->name()) +
-            ": " + what + ".");
+    if (input && found.too_small <= found.swallowed && std::isnan(element(input, found.places.front())))
+      cause.clause += "; the input is NaN there";
+    const RecordView* at = forward ? forward : record;
+    protocol::Reason reason = at ? past_.reason(*at, role_of(found.kind), {}) : protocol::Reason();
+    reason.role = role_of(found.kind);
+    if (!at) reason.op = "a hook";
+    const std::string in = !at      ? std::string("a hook")
+                           : by_vjp ? "the VJP of " + record->name()
+                                    : record->name();
+    reason.sentence = counted(found.swallowed + found.too_small, "element") + " of " +
+                      std::to_string(found.count) + " became zero in " + in + ": " + cause.clause + ".";
+    if (found.kind == Kind::begin)
+      reason.sentence = counted(found.swallowed, "element") + " of " + std::to_string(found.count) +
+                        " were zero from the begin: " + cause.clause + ".";
     reason.amount = found.share();
     reason.amount_text = share_text(found.share());
-    reason.tensor = protocol::if_there(gradient);
-    if (found.example >= 0) reason.element = protocol::if_there(index_of(shape, found.example));
-    if (input && forward->head.op) {
-      const auto& names = forward->head.op->inputs;
-      reason.operands.push_back(names[std::min(found.slot, names.size() - 1)].name +
-                                index_text(input.shape(), found.example) + " = " +
-                                element_text(input, found.example));
-      reason.tensor = protocol::if_there(past_.info(forward->inputs[found.slot]));
+    add_example(found, input, forward, reason);
+    Told told{". " + std::string(found_.size() > 1 ? "Most of it " : "It ") + verb_of(found.kind) +
+                  (at ? past_.name(*at) : "the backward pass") + ", at " + *reason.amount_text +
+                  " of the elements: " + cause.clause + ".",
+              {}};
+    told.reasons.push_back(std::move(reason));
+    for (protocol::Reason& other : cause.reasons) told.reasons.push_back(std::move(other));
+    return told;
+  }
+
+  static std::string role_of(Kind kind) {
+    return kind == Kind::sum     ? "cancelled"
+           : kind == Kind::hook  ? "hook"
+           : kind == Kind::begin ? "begin"
+                                 : "swallowed";
+  }
+
+  static std::string verb_of(Kind kind) {
+    switch (kind) {
+      case Kind::sum:
+        return "is a sum whose contributions cancel each other, made by ";
+      case Kind::hook:
+        return "was made by a hook, in ";
+      case Kind::begin:
+        return "was there from the begin of ";
+      default:
+        return "was swallowed in ";
     }
-    reasons_text_ = what;
-    return reason;
+  }
+
+  void add_example(const Found& found, const Tensor& input, const RecordView* forward,
+                   protocol::Reason& reason) {
+    const protocol::TensorInfo gradient = past_.info(found.tensor);
+    const Shape shape(std::span<const std::int64_t>(gradient.shape));
+    reason.tensor = protocol::if_there(gradient);
+    if (found.places.empty()) return;
+    const std::int64_t example = found.places.front();
+    reason.element = protocol::if_there(index_of(shape, example));
+    if (!input || !forward->head.op) return;
+    const auto& names = forward->head.op->inputs;
+    reason.operands.push_back(names[std::min(found.slot, names.size() - 1)].name +
+                              index_text(input.shape(), example) + " = " + element_text(input, example));
+    reason.tensor = protocol::if_there(past_.info(forward->inputs[found.slot]));
   }
 
   void finish(const Tensor& value) {
@@ -365,20 +556,12 @@ class Zeros {
                  " of this gradient's elements are zero (" + std::to_string(zeros) + " of " +
                  std::to_string(count) + ")";
     for (const Found& found : found_) {
-      protocol::Reason reason = tell(found);
-      if (answer_.reasons.empty()) {
-        const RecordView* forward =
-            found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
-        sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward ? *forward : *found.vjp) + ", at " + *reason.amount_text +
-                    " of the elements: " + reasons_text_ + ".";
-      }
-      answer_.reasons.push_back(std::move(reason));
+      Told told = tell(found);
+      if (&found == &found_.front()) sentence += told.sentence;
+      for (protocol::Reason& reason : told.reasons) answer_.reasons.push_back(std::move(reason));
     }
     if (found_.empty() && missing_.empty() && not_again_ == 0)
-      sentence +=
-          ". No op on the way made zeros of something else: zero came in at the playback's begin, or "
-          "contributions cancel each other.";
+      sentence += ". No op on the way that is recorded made zeros of something else.";
     if (found_.empty() && not_again_ > 0) sentence += ".";
     if (not_again_ > 0) {
       answer_.complete = false;
@@ -400,7 +583,8 @@ class Zeros {
   std::set<std::uint32_t> done_;
   std::vector<Found> found_;
   std::uint64_t not_again_ = 0;
-  std::string missing_, reasons_text_, not_again_text_;
+  std::size_t told_ = 0;
+  std::string missing_, not_again_text_;
 };
 
 }  // namespace
