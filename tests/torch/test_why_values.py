@@ -35,7 +35,7 @@ class Values(WhyPrograms):
             y = x.sinh()
             y.grad_fn.register_hook(lambda gradients, _: (gradients[0] * 9,))
             y.sum().backward()
-            has(why("check", x.grad), "is wrong", "×9 in every element")
+            has(why("check", x.grad), "is not the derivative of the result", "×9 in every element")
         """)
 
     def test_rounding_of_a_batch_norm_is_no_wrong_gradient(self):

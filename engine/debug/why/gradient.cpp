@@ -120,8 +120,7 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward) return why_zero(past, subject);
   if (looked_at && is_overwritten(*looked_at)) return which_overwrote(past, *looked_at);
-  if (has_foreign_ops())
-    if (const auto edited = edited_gradient(past, subject.tensor)) return of_edited(past, *edited, subject);
+  if (const auto edited = edited_gradient(past, subject.tensor)) return of_edited(past, *edited, subject);
   // A tensor of the forward pass: the gradient with respect to it.
   const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;

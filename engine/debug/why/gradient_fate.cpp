@@ -138,7 +138,8 @@ void tell_fate(Past& past, const Arrival& arrival, protocol::Because& answer) {
   const std::string dropped = released_text(past, writes.empty() ? grad : writes.back().tensors.after);
   std::erase_if(writes, [](const Write& write) { return adds_to_grad(*write.record); });
   if (writes.empty() && dropped.empty()) {
-    answer.sentence += " No recorded op has written into it since, and it is still in memory.";
+    answer.sentence += std::string(" No recorded op has written into it since") +
+                       (past.recorder().file() ? "." : ", and it is still in memory.");
     return;
   }
   const std::size_t first = writes.size() > most_edits_told ? writes.size() - most_edits_told : 0;
@@ -163,6 +164,7 @@ void tell_fate(Past& past, const Arrival& arrival, protocol::Because& answer) {
 
 std::optional<EditedGradient> edited_gradient(Past& past, std::uint64_t tensor) {
   EditedGradient edited;
+  if (!has_foreign_ops()) return std::nullopt;
   std::optional<SharedMemory> memory;  // only where a tensor has no record
   for (std::size_t back = 0; back < most_edits && tensor; ++back) {
     past.step(back);

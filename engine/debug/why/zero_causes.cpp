@@ -81,6 +81,9 @@ std::optional<std::size_t> nonzero_at(const PastVjp& call, std::size_t slot,
 std::optional<PastVjp> with_inputs(const PastVjp& call, Tensors inputs) {
   PastVjp other = call;
   other.inputs = std::move(inputs);
+  for (Tensors* tensors : {&other.inputs, &other.cotangents})
+    for (Tensor& tensor : *tensors)
+      if (tensor) tensor = tensor.on_host();  // those that are changed are there
   try {
     other.outputs = replay_op(*call.op, other.inputs, call.attributes);
   } catch (const Error&) {
