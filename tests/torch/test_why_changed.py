@@ -32,6 +32,18 @@ class Hooks(WhyPrograms):
             assert "hook" not in answer["sentence"], answer
         """)
 
+    def test_a_hook_behind_the_arrival(self):
+        self.check("""
+            def zeroed(parameter):
+                parameter.grad.mul_(0)
+            w = torch.ones(3, requires_grad=True)
+            w.register_post_accumulate_grad_hook(zeroed)
+            (w * 2).sum().backward()
+            answer = has(why("gradient", w), "none of its 3 elements is zero", "Since then aten.mul_.Tensor", "wrote zeros into it")
+            assert reason(answer, "set to zero")["line"] == line_of("parameter.grad.mul_(0)"), answer
+            has(why("gradient", w.grad), "made by a hook", "was 2.0 at [0]")
+        """)
+
     def test_a_full_backward_hook_of_a_module(self):
         self.check("""
             first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
@@ -106,6 +118,18 @@ class Arrived(WhyPrograms):
             w * 1
             has(why("gradient", v), "The program has dropped it since, behind aten.mul_.Tensor")
             has(why("gradient", w), "it is still in memory")
+        """)
+
+    def test_a_gradient_that_was_not_kept(self):
+        self.check("""
+            w = torch.ones(3, requires_grad=True)
+            y = (w * 2).sum()
+            w.requires_grad_(False)
+            y.backward()
+            if w.grad is not None:
+                raise __import__("unittest").SkipTest("this PyTorch keeps it")
+            answer = has(why("gradient", w), "a gradient arrived", "PyTorch made no grad of it")
+            assert "dropped" not in answer["sentence"], answer
         """)
 
     def test_two_leaves_with_one_gradient(self):

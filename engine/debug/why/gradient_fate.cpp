@@ -94,6 +94,13 @@ std::string released_text(Past& past, std::uint64_t tensor) {
          "tensor.";
 }
 
+/// Whether anything ran that made `grad` of what arrived: a view, a copy or a sum.
+bool is_kept(Past& past, const Arrival& arrival) {
+  const RecordView* next = past.record(arrival.record->number + 1);
+  return next && next->head.kind == EventKind::op && next->head.parent == arrival.record->head.parent &&
+         next->head.op && !is_arrival(*next->head.op) && adds_to_grad(*next);
+}
+
 }  // namespace
 
 std::uint64_t grad_behind(Past& past, const Arrival& arrival) {
@@ -133,6 +140,13 @@ std::string change_text(Past& past, std::uint64_t before, std::uint64_t after, s
 }
 
 void tell_fate(Past& past, const Arrival& arrival, protocol::Because& answer) {
+  if (!is_kept(past, arrival)) {
+    answer.sentence +=
+        " But PyTorch made no grad of it: no op ran where it arrived. So it does where requires_grad was set "
+        "to "
+        "False between the forward pass and this one.";
+    return;
+  }
   std::vector<Write> writes = writes_since(past, arrival);
   const std::uint64_t grad = grad_behind(past, arrival);
   const std::string dropped = released_text(past, writes.empty() ? grad : writes.back().tensors.after);
