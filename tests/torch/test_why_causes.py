@@ -42,7 +42,8 @@ assert "one element" not in of(lambda x: x.softmax(0) * scale)["sentence"]
 
     def test_contributions_that_cancel_in_a_sum(self):
         self.check(ASKED + """
-answer = has(asked([1.0, 2.0])(lambda x: x - x.mean()), "contributions cancel each other", "1.0 at [0] of aten.sum", "-1.0 at [0] of aten.mean")
+answer = has(asked([1.0, 2.0])(lambda x: x - x.mean()), "contributions cancel each other",
+             "1.0 at [0] of aten.sum", "-1.0 at [0] of aten.mean")
 assert reason(answer, "cancelled")["op"] == "aten.add.Tensor", answer
 has(asked([[2.0], [3.0]])(lambda x: torch.nn.functional.normalize(x, dim=1)), "contributions cancel each other", "aten.linalg_vector_norm")
 has(asked([1.0, 2.0])(lambda x: x * 3 - x * 2), "none of its 2 elements is zero")
@@ -66,7 +67,8 @@ has(why("gradient", w.grad), "contributions cancel each other", "2.0")
             with torch.no_grad():
                 layers[0].bias.fill_(-10)
             layers(torch.ones(4, 2)).sum().backward()
-            answer = has(why("gradient", layers[2].weight), "swallowed in aten.addmm", "the factor mat1", "mat1[:, 0] is all zeros", "aten.relu", "made it")
+            answer = has(why("gradient", layers[2].weight), "swallowed in aten.addmm", "the factor mat1", "mat1[:, 0] is all zeros",
+                         "aten.relu", "made it")
             assert reason(answer, "zero factor")["op"] == "aten.relu", answer
             w = torch.ones(2, 3, requires_grad=True)
             (torch.tensor([[0.0, 1.0], [0.0, 2.0]]) @ w).sum().backward()

@@ -62,10 +62,11 @@ class Hooks(WhyPrograms):
                 register(y)
                 y.sum().backward()
                 return has(why("check", x.grad))
-            for register in (lambda y: y.register_hook(lambda g: g * 9), lambda y: y.grad_fn.register_hook(lambda into, _: (into[0] * 9,)),
+            for register in (lambda y: y.register_hook(lambda g: g * 9),
+                             lambda y: y.grad_fn.register_hook(lambda into, _: (into[0] * 9,)),
                              lambda y: y.grad_fn.register_prehook(lambda out: (out[0] * 9,))):
-                answer = has(checked(register), "is not the derivative of the result: a hook of the program changed it", "×9 in every element",
-                             "each of the 2 VJPs on its path")
+                answer = has(checked(register), "is not the derivative of the result: a hook of the program changed it",
+                             "×9 in every element", "each of the 2 VJPs on its path")
                 assert reason(answer, "hook")["op"] == "aten.mul.Tensor", answer
             has(checked(lambda y: y.register_hook(lambda g: g.clone())), "is right")
             has(checked(lambda y: y.register_hook(lambda g: None)), "is right")
@@ -89,9 +90,9 @@ class Arrived(WhyPrograms):
                 has(answers[1], "This was the gradient of weight")
                 return answers
             for foreach in (True, False):
-                for answer, role in zip(asked(lambda layer: utils.clip_grad_norm_(layer.parameters(), 1.0, foreach=foreach)), ("written since",) * 2):
+                for answer in asked(lambda layer: utils.clip_grad_norm_(layer.parameters(), 1.0, foreach=foreach)):
                     assert "multiplied it by 0.00577" in answer["sentence"], answer
-                    assert reason(answer, role)["line"] == line_of("utils.clip_grad_norm_("), answer
+                    assert reason(answer, "written since")["line"] == line_of("utils.clip_grad_norm_("), answer
             for answer in asked(lambda layer: utils.clip_grad_value_(layer.parameters(), 0.0)):
                 assert "wrote zeros into it" in answer["sentence"], answer
             whole, edited = asked(lambda layer: layer.weight.grad.mul_(0.5))
@@ -221,7 +222,8 @@ class Ends(WhyPrograms):
                 y.backward()
             except RuntimeError:
                 pass
-            answer = has(why("gradient", records(kind="playback")[-1]), "came to aten.mul.Tensor", "a second time", "without retain_graph=True")
+            answer = why("gradient", records(kind="playback")[-1])
+            has(answer, "came to aten.mul.Tensor", "a second time", "without retain_graph=True")
             assert reason(answer, "freed it")["line"] == line_of("the one that frees"), answer
             assert reason(answer, "keeps it")["line"] == line_of("y = (x * x)"), answer
         """)
