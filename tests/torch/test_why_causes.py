@@ -109,6 +109,15 @@ has(why("gradient", w.grad), "contributions cancel each other", "2.0")
             assert "ignore" not in answer["sentence"], answer
         """)
 
+    def test_the_padding_of_an_embedding(self):
+        self.check("""
+            for padding, said in ((0, "2 are of row 0, its padding_idx"), (None, None)):
+                table = torch.nn.Embedding(5, 2, padding_idx=padding)
+                table(torch.tensor([0, 1])).sum().backward()
+                answer = has(why("gradient", table.weight.grad), "swallowed in aten.embedding", "not picked")
+                assert (said in answer["sentence"]) if said else "padding" not in answer["sentence"], answer
+        """)
+
     def test_a_division_that_rounds(self):
         self.check(ASKED + """
 of = asked([3.0, 5.0])

@@ -20,6 +20,11 @@ class Hooks(WhyPrograms):
             (h * 3).sum().backward()
             has(why("gradient", w.grad), "made by a hook", "aten.zeros_like", "was 3.0 at [0]")
             w = torch.ones(3, requires_grad=True)
+            h = w * 2
+            h.register_hook(torch.zeros_like)  # has no line of the program's
+            (h * 3).sum().backward()
+            has(why("gradient", w.grad), "aten.zeros_like", "is of a hook, or of a node", "was 3.0 at [0]")
+            w = torch.ones(3, requires_grad=True)
             y = w.sinh()
             y.grad_fn.register_hook(lambda into, _: (into[0] * torch.tensor([1.0, 0.0, 1.0]),))
             y.sum().backward()

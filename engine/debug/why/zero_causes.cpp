@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/not_finite.h"
@@ -104,7 +105,8 @@ class FlatVjp {
     const std::string fact =
         fact_text(op->facts.flat, *op, *dtype_from_name(past_.info(zeros_.vjp.outputs[zeros_.slot]).dtype));
     if (!zeros_.call || zeros_.places.empty() || !zeros_.forward) return {fact, {}};
-    for (const auto kind : {&FlatVjp::of_loss, &FlatVjp::of_rounding, &FlatVjp::of_one_element})
+    for (const auto kind :
+         {&FlatVjp::of_loss, &FlatVjp::of_padding, &FlatVjp::of_rounding, &FlatVjp::of_one_element})
       if (auto clause = (this->*kind)()) return {*clause, {}};
     const bool is_step = is_relu_step();
     if (!is_step && !is_open(op->facts.flat)) return {fact, {}};
@@ -170,6 +172,28 @@ class FlatVjp {
     add(of_weight, "of targets whose class has the weight 0");
     add(others, "of other classes than the target of their row, whose score alone counts");
     return text;
+  }
+
+  /// Of an embedding whose padding was looked up.
+  std::optional<std::string> of_padding() {
+    const std::int64_t padding = integer_of(call(), "padding_idx").value_or(-1);
+    if (base_of(*call().op) != "embedding" || padding < 0 || call().inputs.size() < 2 || zeros_.slot != 0)
+      return std::nullopt;
+    const std::vector<double> rows = call().inputs[1].to_vector();
+    const std::set<double> picked(rows.begin(), rows.end());
+    const auto is_picked = [&](std::int64_t row) { return picked.contains(static_cast<double>(row)); };
+    std::size_t of_padding_row = 0;
+    for (const std::int64_t zero : zeros_.places) {
+      const std::int64_t row = index_of(call().inputs[0].shape(), zero).front();
+      if (row == padding)
+        ++of_padding_row;
+      else if (is_picked(row))
+        return std::nullopt;
+    }
+    if (of_padding_row == 0 || !is_picked(padding)) return std::nullopt;
+    return std::to_string(of_padding_row) + (of_padding_row == 1 ? " is" : " are") + " of row " +
+           std::to_string(padding) + ", its padding_idx, which gets no gradient" +
+           (of_padding_row < zeros_.places.size() ? "; the rows of the others were not picked" : "");
   }
 
   std::optional<std::string> of_rounding() {

@@ -99,8 +99,23 @@ class Zeros {
         op && short_name(*op->row) == "copy_" && maker->inputs.size() == 2)
       return follow(maker->inputs[1], zero);
     for (const std::uint64_t input : maker->inputs)
-      if (const RecordView* before = past_.maker(input); before ? before->head.backward : is_gradient(input))
+      if (const RecordView* before = past_.maker(input);
+          before ? before->head.backward : is_gradient(input)) {
+        if (!is_sum(*maker)) visit_beside(*maker, input, zero);
         follow(input, zero);
+      }
+  }
+
+  /// An op of PyTorch's that no VJP ran, and no hook that is known as one.
+  void visit_beside(const RecordView& op, std::uint64_t input, const Waiting& zero) {
+    if (!op.head.backward || !foreign_op_of(op) || !same_shape(input, zero.tensor)) return;
+    const std::vector<double> before = past_.value(input).to_vector();
+    FoundZeros found = zeros_where(ZeroKind::hook, &op, zero, [&](std::size_t i) { return before[i] != 0; });
+    if (found.swallowed == 0) return;
+    found.text =
+        "no VJP ran it, so that it is of a hook, or of a node that no record made; the gradient was " +
+        example_of(input, found) + " before it";
+    found_.push_back(std::move(found));
   }
 
   void follow(std::uint64_t tensor, const Waiting& zero) {
