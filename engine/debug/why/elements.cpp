@@ -352,7 +352,9 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 bool Elementwise::is(const RecordView& record, std::span<const Tensor> inputs) {
-  if (record.head.kind != EventKind::op || inputs.empty()) return false;
+  if (record.head.kind != EventKind::op || inputs.empty() ||
+      std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return !input; }))
+    return false;
   std::string key = record.head.op->name;
   for (std::size_t i = 0; i < record.head.attributes.size(); ++i)
     key += " " + to_string(record.head.attributes[i]);

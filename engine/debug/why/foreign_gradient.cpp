@@ -4,8 +4,10 @@
 #include <set>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/failed_pass.h"
 #include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/foreign_path.h"
+#include "engine/debug/why/gradient_fate.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -29,16 +31,6 @@ bool has_zeros(const Tensor& value) {
     for (std::int64_t i = 0; i < count; ++i) found = found || values[i] == 0;
   });
   return found;
-}
-
-/// What happened to `grad` since the gradient arrived: an op that set it to zero.
-const RecordView* zeroed_since(Past& past, std::uint64_t gradient, std::uint32_t since) {
-  const SharedMemory memory(past, past.recorder().trace().newest());
-  for (const ForeignWrite& write : memory.writes_into(gradient)) {
-    const RecordView* record = write.record > since ? past.record(write.record) : nullptr;
-    if (record && record->name().find("zero_") != std::string::npos) return record;
-  }
-  return nullptr;
 }
 
 /// The newest arrival at one of them before that playback.
@@ -80,15 +72,24 @@ protocol::Because of_arrival(Past& past, const RecordView& playback, const Arriv
     answer.sentence = where + ". Its value cannot be had: " + error.what();
   }
   answer.reasons.push_back(std::move(reason));
-  if (const RecordView* zeroed = zeroed_since(past, arrival.gradient, playback.number)) {
-    answer.sentence += " Since then " + past.name(*zeroed) + " wrote zeros into it.";
-    answer.reasons.push_back(past.reason(*zeroed, "set to zero", "It wrote zeros into the gradient."));
-  } else {
-    answer.sentence +=
-        " If its grad is None now, the program has dropped it since: zero_grad() does, unless "
-        "set_to_none=False.";
-  }
+  tell_fate(past, arrival, answer);
   return answer;
+}
+
+/// What retain_grad() put into the tensor's grad: before its VJP runs it copies the cotangent, in no hook of
+/// the program.
+const RecordView* retained(Past& past, const RecordView& vjp, std::uint64_t cotangent) {
+  const RecordView* before = &vjp;
+  for (std::uint32_t back = 1; before && back <= 8; ++back) {
+    before = past.record(vjp.number - back);
+    if (!before || before->head.parent != vjp.head.parent || before->head.kind == EventKind::vjp)
+      return nullptr;
+    if (before->head.kind == EventKind::op && before->head.op && !before->head.custom_gradient &&
+        short_name(*before->head.op) == "clone" && before->inputs.size() == 1 &&
+        before->inputs[0] == cotangent)
+      return before;
+  }
+  return nullptr;
 }
 
 /// The gradient with respect to a result of a taped op.
@@ -96,12 +97,20 @@ protocol::Because of_result(Past& past, const RecordView& maker, const RecordVie
                             std::uint64_t cotangent, const std::string& text) {
   protocol::Because answer;
   answer.question = protocol::Question::gradient;
-  answer.sentence =
-      "The gradient came as far as " + text + ", and the backward pass went on through " + past.name(vjp) +
-      ". Its grad is None all the same, because it is no leaf: " + past.name(maker) +
-      " made it of other tensors, and PyTorch keeps grad for leaves alone. It is kept where "
-      "retain_grad() is called before backward(); where a leaf was meant (x = x.to(…)), the gradient "
-      "is in the tensor that x was before.";
+  const RecordView* copy = retained(past, vjp, cotangent);
+  answer.sentence = "The gradient came as far as " + text + ", and the backward pass went on through " +
+                    past.name(vjp) + ". ";
+  answer.sentence +=
+      copy ? "It is no leaf: " + past.name(maker) +
+                 " made it of other tensors. But retain_grad() was called on it, so its grad is a copy of "
+                 "what came, "
+                 "made by " +
+                 past.name(*copy) + "."
+           : "Where its grad is None all the same, that is because it is no leaf: " + past.name(maker) +
+                 " made it of other tensors, and PyTorch keeps grad for leaves alone. It is kept where "
+                 "retain_grad() is called before backward(); where a leaf was meant (x = x.to(…)), the "
+                 "gradient "
+                 "is in the tensor that x was before.";
   protocol::Reason reached = past.reason(vjp, "came here", "The gradient with respect to it came in here.");
   reached.tensor = protocol::if_there(past.info(cotangent));
   protocol::Reason made = past.reason(maker, "not a leaf", "It made the tensor of others.");
@@ -148,17 +157,23 @@ std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback) {
 
 std::optional<Arrival> arrival_of(Past& past, std::uint64_t gradient) {
   // The tensor itself, what it is a view of, or what was added to it.
+  std::uint32_t made = 0;  // what AccumulateGrad made `grad` by
   for (int back = 0; back < 3; ++back) {
     const RecordView* maker = past.maker(gradient);
     if (!maker || !maker->head.backward) return std::nullopt;
     const RecordView* playback = past.around(*maker, EventKind::playback);
     if (!playback) return std::nullopt;
-    for (const Arrival& arrival : arrivals_in(past, *playback))
-      if (arrival.gradient == gradient ||
+    if (maker->head.parent == playback->number) made = std::max(made, maker->number);
+    // Where two variables have one gradient, it arrived at this one just before its `grad` was made.
+    std::optional<Arrival> found;
+    for (const Arrival& arrival : arrivals_in(past, *playback)) {
+      const bool is_it =
+          arrival.gradient == gradient ||
           (maker->number > arrival.record->number &&
-           std::find(maker->inputs.begin(), maker->inputs.end(), arrival.gradient) != maker->inputs.end() &&
-           maker->head.parent == playback->number))
-        return arrival;
+           std::ranges::count(maker->inputs, arrival.gradient) > 0 && maker->head.parent == playback->number);
+      if (is_it && (!found || arrival.record->number < made)) found = arrival;
+    }
+    if (found) return found;
     if (maker->head.parent != playback->number || maker->inputs.empty()) return std::nullopt;
     gradient = maker->inputs[0];
   }
@@ -207,12 +222,7 @@ std::set<std::uint64_t> values_of_foreign(Past& past, std::uint64_t tensor) {
 protocol::Because of_foreign_playback(Past& past, const RecordView& playback) {
   protocol::Because answer;
   answer.question = protocol::Question::gradient;
-  if (playback.state == RecordState::failed) {
-    answer.sentence = "The " + pass_text(past, playback).substr(4) +
-                      " ended with an exception, so its gradients are not there: " + playback.error;
-    answer.reasons.push_back(past.reason(playback, "failed here", playback.error));
-    return answer;
-  }
+  if (playback.state == RecordState::failed) return of_failed_pass(past, playback);
   const std::vector<Arrival> arrivals = arrivals_in(past, playback);
   if (arrivals.empty()) {
     answer.sentence =
@@ -262,7 +272,7 @@ protocol::Because of_foreign_tensor(Past& past, const RecordView& playback, std:
   for (const Arrival& arrival : arrivals_in(past, playback))
     if (values.contains(arrival.variable)) return of_arrival(past, playback, arrival, text);
   const RecordView* maker = past.maker(tensor);
-  const ForeignPath path(past, playback, values);
+  ForeignPath path(past, playback, values);
   if (maker && foreign_op_of(*maker) && maker->head.tape != 0)
     if (const RecordView* vjp = path.vjp_of(maker->number)) {
       const std::size_t slot = Past::output_of(*maker, tensor);

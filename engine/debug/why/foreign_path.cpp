@@ -144,6 +144,9 @@ void ForeignPath::walk() {
     for (std::size_t i = 0; i < record.inputs.size(); ++i)
       if (record.inputs[i] && is_alive(record.inputs[i])) inputs.push_back(i);
     if (inputs.empty()) continue;
+    const bool made_it =
+        std::ranges::any_of(record.outputs, [&](auto id) { return id && values_.contains(id); });
+    if (made_it) continue;  // its initial value, as uniform_() writes it
     if (auto why = why_broken(record, inputs))
       breaks_.push_back({&record, std::move(*why)});
     else
@@ -168,6 +171,8 @@ std::optional<std::string> ForeignPath::why_broken(const RecordView& record,
     return "the backward() of " + vjp->name().substr(9) + " gave None";
   }
   const RecordView* vjp = vjp_of(record.number);
+  if (record.head.backward && record.head.tape == 0)
+    return "it ran in a backward pass without create_graph=True, which makes no graph of its gradients";
   const std::int64_t facts = foreign_facts(*op->row, record.head.attributes);
   if (facts & ForeignFacts::gradients_off) {
     const bool inside = std::any_of(inputs.begin(), inputs.end(),
@@ -220,7 +225,7 @@ std::optional<std::string> ForeignPath::why_not_required(const RecordView& recor
                "set to False";
 }
 
-protocol::Because ForeignPath::explain(const std::string& text) const {
+protocol::Because ForeignPath::explain(const std::string& text) {
   protocol::Because answer;
   answer.question = protocol::Question::gradient;
   answer.sentence = "In " + pass_text(past_, playback_) + " no gradient came to " + text + ".";
@@ -244,7 +249,15 @@ protocol::Because ForeignPath::explain(const std::string& text) const {
     if (breaks_.size() > 1)
       answer.sentence += " " + counted(breaks_.size() - 1, "other path") +
                          (breaks_.size() == 2 ? " ends" : " end") + " elsewhere.";
-  } else {
+  } else if (!is_made_by_records() && std::ranges::none_of(leaves_, [&](std::uint64_t leaf) {
+               return past_.assignment(leaf).has_value();
+             })) {
+    answer.complete = false;
+    answer.sentence +=
+        " No recorded op made the result: its forward pass is not in the record, because recording began "
+        "after it. "
+        "Where the path ends is not known.";
+  } else if (!explain_new_leaf(answer)) {
     explain_independent(answer);
   }
   answer.reasons.push_back(past_.reason(playback_, "asked here", "This backward pass was looked at."));
@@ -277,7 +290,51 @@ void ForeignPath::explain_unbroken(const std::string& text, protocol::Because& a
               "known: hooks that change gradients, and ops that are not recorded, are not seen.";
 }
 
-void ForeignPath::explain_independent(protocol::Because& answer) const {
+/// Whether it was made of the tensor that is asked about.
+bool ForeignPath::depends(std::uint64_t tensor) {
+  std::vector<std::uint64_t> waiting{tensor};
+  std::set<std::uint64_t> seen;
+  while (!waiting.empty() && seen.size() < most_ancestors) {
+    const std::uint64_t id = waiting.back();
+    waiting.pop_back();
+    if (values_.contains(id)) return true;
+    if (id == 0 || !seen.insert(id).second) continue;
+    past_.step(seen.size());
+    if (const RecordView* maker = past_.maker(id))
+      waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
+    else
+      for (const ElementSource& source : memory_.sources(id)) waiting.push_back(source.tensor);
+  }
+  return false;
+}
+
+/// Of a leaf whose value is a result of the tensor's: detach().requires_grad_(), nn.Parameter(result).
+bool ForeignPath::explain_new_leaf(protocol::Because& answer) {
+  bool found = false;
+  for (const std::uint64_t leaf : leaves_) {
+    const auto assignment = past_.assignment(leaf);
+    const RecordView* maker = assignment ? past_.maker(assignment->value) : nullptr;
+    const ForeignOp* op = maker ? foreign_op_of(*maker) : nullptr;
+    // What writes a variable in place, as optimisers do, makes no leaf of a result.
+    if (!op || op->writes || !depends(assignment->value)) continue;
+    const std::string text = tensor_text(past_.recorder(), leaf);
+    protocol::Reason reason =
+        past_.reason(*maker, "stopped",
+                     "The path ends here: a leaf was made of its result, and no gradient goes "
+                     "back from a leaf.");
+    reason.tensor = protocol::if_there(past_.info(leaf));
+    answer.reasons.push_back(std::move(reason));
+    if (!found)
+      answer.sentence += " The path from it to the result ends at " + text +
+                         ", which is a leaf: it has the value of " + past_.name(*maker) +
+                         ", but not its graph, as detach().requires_grad_(), nn.Parameter(…) and "
+                         "torch.tensor(…, requires_grad=True) make one.";
+    found = true;
+  }
+  return found;
+}
+
+void ForeignPath::explain_independent(protocol::Because& answer) {
   // What was made of it before the playback, and the last time that Python read a number of that.
   std::set<std::uint64_t> derived = values_;
   std::uint32_t read = 0, users = 0;

@@ -29,14 +29,18 @@ class ForeignPath {
   const RecordView* vjp_of(std::uint32_t forward) const;
   const RecordView* vjp_of_function_around(const RecordView& record) const;
   /// Why no gradient came to the tensor, which `text` describes.
-  protocol::Because explain(const std::string& text) const;
+  protocol::Because explain(const std::string& text);
 
- private:
   struct Break {
     const RecordView* record = nullptr;
     std::string why;
   };
+  const std::vector<Break>& breaks() const { return breaks_; }
+  /// What the result was made of, and no recorded op made.
+  const std::set<std::uint64_t>& leaves() const { return leaves_; }
+  bool is_made_by_records() const { return !ancestors_.empty() || !rewritten_.empty(); }
 
+ private:
   void collect_vjps();
   void collect_ancestors();
   void walk();
@@ -44,7 +48,9 @@ class ForeignPath {
   std::optional<std::string> why_broken(const RecordView& record, const std::vector<std::size_t>& inputs);
   std::optional<std::string> why_not_required(const RecordView& record,
                                               const std::vector<std::size_t>& inputs) const;
-  void explain_independent(protocol::Because& answer) const;
+  bool explain_new_leaf(protocol::Because& answer);
+  bool depends(std::uint64_t tensor);
+  void explain_independent(protocol::Because& answer);
   void explain_unbroken(const std::string& text, protocol::Because& answer) const;
 
   Past& past_;

@@ -3,6 +3,7 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/foreign_gradient.h"
+#include "engine/debug/why/gradient_fate.h"
 #include "engine/debug/why/overwritten.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/core/foreign.h"
@@ -119,6 +120,7 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward) return why_zero(past, subject);
   if (looked_at && is_overwritten(*looked_at)) return which_overwrote(past, *looked_at);
+  if (const auto edited = edited_gradient(past, subject.tensor)) return of_edited(past, *edited, subject);
   // A tensor of the forward pass: the gradient with respect to it.
   const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;

@@ -4,6 +4,7 @@
 
 #include "engine/debug/why/foreign_gradient.h"
 #include "engine/debug/why/foreign_path.h"
+#include "engine/debug/why/gradient_fate.h"
 #include "engine/debug/why/vjp_check.h"
 #include "engine/record/trace/tensor_text.h"
 
@@ -60,6 +61,13 @@ std::optional<GradientAsked> about_foreign(Past& past, const Subject& subject, c
   if (subject.tensor == 0) return std::nullopt;
   if (const auto arrival = arrival_of(past, subject.tensor))
     return about_arrival(past, *past.around(*arrival->record, EventKind::playback), *arrival);
+  if (const auto edited = edited_gradient(past, subject.tensor)) {
+    GradientAsked asked =
+        about_arrival(past, *past.around(*edited->arrival.record, EventKind::playback), edited->arrival);
+    asked.note = " This is said of the gradient as it arrived: " + past.name(*edited->edits.front()) +
+                 " made another one of it since.";
+    return asked;
+  }
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && (!foreign_op_of(*maker) || maker->head.tape != 0 || maker->head.backward)) return std::nullopt;
   const RecordView* playback = newest_foreign_playback(past);

@@ -16,6 +16,7 @@ struct GradientAsked {
   std::set<std::uint64_t> tensors;
   std::uint64_t gradient = 0;  ///< of a playback: what it gave for them; 0: not known
   std::string of;              ///< "w:0"
+  std::string note;            ///< what happened to it since: sentences
   std::string refusal;         ///< why there is nothing to check
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/debug/tile.h"
+#include "engine/debug/why/beside_path.h"
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/foreign_gradient.h"
 #include "engine/debug/why/foreign_memory.h"
@@ -133,13 +134,6 @@ protocol::Because about_one(Past& past, const VjpCheck& check) {
   return answer;
 }
 
-/// What ran in the backward pass and may be on the path, but is not among its VJPs.
-struct BesidePath {
-  std::size_t view_writes = 0;  ///< VJPs of writes through views, where what those reach is guessed
-  std::size_t ops = 0;          ///< of no VJP: of hooks, and of nodes that no record made
-  const RecordView* first = nullptr;
-};
-
 /// The verdict on a path, from what was found of its VJPs.
 class PathVerdict {
  public:
@@ -156,7 +150,14 @@ class PathVerdict {
   protocol::Because tell() {
     std::string& sentence = answer_.sentence;
     const bool none_beside = beside_.view_writes == 0 && beside_.ops == 0;
-    if (checks_.empty() && forgotten_ == 0 && !none_beside)
+    if (!beside_.hooks.empty() && wrong_.empty()) tell_hook();
+    if (!sentence.empty() && !right_.empty() && unchecked_.empty() && forgotten_ == 0 && none_beside)
+      sentence += " Without it it would be: " + each() + " agrees with finite differences in float64.";
+    else if (!sentence.empty())
+      sentence += " " + std::to_string(right_.size()) + " of the " + counted(checks_.size(), "VJP") +
+                  " on its path " + (right_.size() == 1 ? "agrees" : "agree") +
+                  " with finite differences in float64.";
+    else if (checks_.empty() && forgotten_ == 0 && !none_beside)
       sentence = "No VJP that is known is on the path of " + gradient() + ".";
     else if (checks_.empty() && forgotten_ == 0)
       sentence = "No VJP is on the path of " + gradient() + ": it is what the playback began with, or zeros.";
@@ -211,6 +212,26 @@ class PathVerdict {
     if (first.vjp->head.custom_gradient) sentence += on_purpose;
   }
 
+  /// The gradient is another one than that of the result, and no VJP is to blame.
+  void tell_hook() {
+    const HookChange& first = beside_.hooks.front();
+    answer_.sentence = capital(gradient()) +
+                       " is not the derivative of the result: " + hook_name(past_, first) +
+                       " changed it in " + past_.name(*first.op) + hook_factor(past_, first) + ".";
+    if (beside_.hooks.size() > 1)
+      answer_.sentence += " " + counted(beside_.hooks.size() - 1, "other change") + " of hooks " +
+                          (beside_.hooks.size() == 2 ? "follows." : "follow.");
+    for (const HookChange& hook : beside_.hooks) {
+      if (answer_.reasons.size() == most_reasons_told) break;
+      answer_.reasons.push_back(past_.reason(
+          *hook.op, "hook",
+          hook_name(past_, hook) + " changed the gradient here" + hook_factor(past_, hook) + "."));
+      std::string& sentence = answer_.reasons.back().sentence;
+      sentence[0] = 'A';
+      answer_.reasons.back().tensor = protocol::if_there(past_.info(hook.after));
+    }
+  }
+
   void tell_not_finite() {
     if (!asked_.gradient) return;
     try {
@@ -235,7 +256,7 @@ class PathVerdict {
       answer_.complete = false;
       sentence += " " + counted(beside_.ops, "op") + (beside_.ops == 1 ? " belongs" : " belong") +
                   " to no VJP that is known, the first " + past_.name(*beside_.first) +
-                  ": of a hook, or of a view whose whole was written to. What " +
+                  ": of a hook beside the path, or of a view whose whole was written to. What " +
                   (beside_.ops == 1 ? "it" : "they") + " did was not compared.";
     }
     if (beside_.view_writes > 0) {
@@ -276,32 +297,6 @@ class PathVerdict {
   protocol::Because answer_;
 };
 
-/// Sums of gradients, and how they come to their variables.
-bool is_the_playbacks_own(const RecordView& record) {
-  const std::string name = short_name(*record.head.op);
-  return is_stop_of_playback(*record.head.op) || name == "add" || name == "add_" || name == "detach" ||
-         name == "clone" || name == "ones_like" || name == "new_empty_strided" || name == "copy_" ||
-         name == "AccumulateGrad";
-}
-
-BesidePath beside_in(Past& past, const RecordView& playback, const GradientPath& path) {
-  BesidePath beside;
-  if (!is_foreign_playback(past, playback)) return beside;
-  for (const std::uint32_t number : records_inside(past, playback)) {
-    const RecordView* record = past.record(number);
-    if (!record) continue;
-    if (record->head.kind == EventKind::vjp)
-      beside.view_writes += path.guessed && record->name() == "autograd.CopySlices" &&
-                            std::none_of(path.vjps.begin(), path.vjps.end(),
-                                         [&](const OnPath& on) { return on.vjp->number == number; });
-    if (record->head.kind != EventKind::op || record->head.parent != playback.number || !record->head.op ||
-        (is_the_playbacks_own(*record) && !record->head.custom_gradient))
-      continue;
-    if (beside.ops++ == 0) beside.first = record;
-  }
-  return beside;
-}
-
 protocol::Because about_path(Past& past, const GradientAsked& asked) {
   const GradientPath path = path_from(past, *asked.playback, asked.tensors);
   std::vector<VjpCheck> checks;
@@ -313,7 +308,8 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
     checks.push_back(check_vjp(past, *on.vjp, on.slots, aim));
   }
   protocol::Because answer =
-      PathVerdict(past, asked, checks, path.forgotten, beside_in(past, *asked.playback, path)).tell();
+      PathVerdict(past, asked, checks, path.forgotten, beside_in(past, *asked.playback, path, asked.gradient))
+          .tell();
   answer.sentence += what_goes_beside(past, path);
   return answer;
 }
@@ -339,6 +335,7 @@ protocol::Because is_right(Past& past, const Subject& subject) {
         answer.reasons.back().tensor = protocol::if_there(past.info(check.forward->outputs[0]));
     }
   }
+  answer.sentence += asked.note;
   answer.question = protocol::Question::check;
   answer.amount = "error";
   return answer;

@@ -83,7 +83,7 @@ class OtherFlow {
 }  // namespace
 
 Tensors foreign_vjp_again(Past& past, WrittenMemory& memory, const RecordView& vjp,
-                          std::span<const Tensor> cotangents) {
+                          std::span<const Tensor> cotangents, std::span<const std::uint64_t> wanted) {
   OtherFlow flow(past, memory);
   for (std::size_t i = 0; i < std::min(vjp.inputs.size(), cotangents.size()); ++i)
     if (vjp.inputs[i] && cotangents[i]) flow.set(vjp.inputs[i], cotangents[i]);
@@ -100,7 +100,8 @@ Tensors foreign_vjp_again(Past& past, WrittenMemory& memory, const RecordView& v
       if (op->outputs[i]) flow.set(op->outputs[i], results[i]);
   }
   Tensors gradients;
-  for (const std::uint64_t id : vjp.outputs) gradients.push_back(flow.now(id));
+  if (wanted.empty()) wanted = {vjp.outputs.data(), vjp.outputs.size()};
+  for (const std::uint64_t id : wanted) gradients.push_back(flow.now(id));
   return gradients;
 }
 

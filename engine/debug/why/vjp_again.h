@@ -22,9 +22,10 @@ std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp);
 Tensors gradients_of(const PastVjp& call);
 
 /// Of a VJP of PyTorch's, or of a Function of its program: what ran in it, again, with other cotangents.
-/// What it wrote through views is followed. Throws ValueError, and Error where an op cannot run again.
+/// What it wrote through views is followed. `wanted`: tensors that were made in it; empty: its outputs.
+/// Throws ValueError, and Error where an op cannot run again.
 Tensors foreign_vjp_again(Past& past, WrittenMemory& memory, const RecordView& vjp,
-                          std::span<const Tensor> cotangents);
+                          std::span<const Tensor> cotangents, std::span<const std::uint64_t> wanted = {});
 
 /// The same call in float64, whose outputs are computed anew.
 PastVjp in_float64(const PastVjp& call);

@@ -6,6 +6,7 @@
 
 #include "engine/debug/vjp/vjp_call.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/gradient_hooks.h"
 #include "engine/debug/why/view_write.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/wide_run.h"
@@ -246,8 +247,10 @@ class Check {
     std::vector<double> given(static_cast<std::size_t>(here.count()));
     DType dtype = here.dtype();
     for (const std::size_t place : group) {
-      const std::uint64_t id = vjp_.outputs[slot_at(place)];
+      std::uint64_t id = vjp_.outputs[slot_at(place)];
       if (id == 0) continue;
+      // What a hook made of it is not what the VJP gave.
+      if (const auto hook = hook_change(past_, id); hook && hook->before) id = hook->before;
       if (input.tensor == 0) input.tensor = id;
       const Tensor gradient = past_.value(id);
       dtype = gradient.dtype();

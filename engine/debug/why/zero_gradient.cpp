@@ -7,10 +7,13 @@
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/foreign_path.h"
+#include "engine/debug/why/gradient_hooks.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/view_write.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
+#include "engine/debug/why/zero_vjp.h"
+#include "engine/debug/why/zeros_found.h"
 #include "engine/ops/core/foreign.h"
 #include "engine/ops/core/ops.h"
 #include "engine/record/replay/replay.h"
@@ -19,32 +22,6 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t most_vjps = 2000;
-
-/// The smallest number that has all its digits.
-double smallest_of(DType dtype) {
-  return dtype == DType::float64 ? 2.3e-308 : dtype == DType::float16 ? 6.2e-5 : 1.2e-38;
-}
-
-std::uint64_t count_zeros(const Tensor& tensor) {
-  std::uint64_t zeros = 0;
-  visit_elements(tensor, [&](const auto* values, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) zeros += values[i] == 0;
-  });
-  return zeros;
-}
-
-/// Ones of both signs, in no order, where it is zero: sums of them do not cancel.
-Tensor nowhere_zero(const Tensor& cotangent) {
-  if (!cotangent) return cotangent;
-  std::vector<double> values = cotangent.to_vector();
-  std::uint64_t state = 0x9e3779b97f4a7c15;
-  for (double& value : values) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    if (value == 0) value = 0.5 + static_cast<double>(state >> 40) / static_cast<double>(1 << 24);
-  }
-  const Tensor wide = Tensor::from_values<double>(values, cotangent.shape());
-  return in_dtype(wide, cotangent.dtype());
-}
 
 class Zeros {
  public:
@@ -55,7 +32,7 @@ class Zeros {
     answer_.amount = "share";
     const Tensor value = past_.value(subject_.tensor);
     if (!is_zero(value)) return std::move(answer_);
-    waiting_.push_back({subject_.tensor, place_});
+    waiting_.push_back({.tensor = subject_.tensor, .place = place_});
     try {
       while (!waiting_.empty() && done_.size() < most_vjps) {
         past_.step(done_.size());
@@ -101,27 +78,149 @@ class Zeros {
   /// A gradient that is zero: at a place, or somewhere.
   struct Waiting {
     std::uint64_t tensor = 0;
-    std::optional<std::int64_t> place;
+    std::optional<std::int64_t> place = {};
+    const RecordView* into = nullptr;      ///< the VJP that it came into
+    std::optional<std::size_t> slot = {};  ///< which gradient of its VJP it was before a hook changed it
   };
 
   void visit(const Waiting& zero) {
     if (!seen_.insert(zero.tensor).second) return;
+    if (const auto change = hook_change(past_, zero.tensor)) return visit_hook(*change, zero);
     const RecordView* maker = past_.maker(zero.tensor);
     const RecordView* vjp = maker ? past_.around(*maker, EventKind::vjp) : past_.giver(zero.tensor);
     if (vjp && done_.insert(vjp->number).second) return visit_vjp(*vjp, zero);
     if (vjp) return;
+    if (zero.into && !(maker ? maker->head.backward : is_gradient(zero.tensor)))
+      return visit_given(*zero.into, zero);
     if (!maker) return visit_memory(zero);
+    if (is_sum(*maker) && visit_sum(*maker, zero)) return;
     // A sum of gradients, or what the program did with one: follow what has zeros.
     if (const ForeignOp* op = foreign_op_of(*maker);
         op && short_name(*op->row) == "copy_" && maker->inputs.size() == 2)
       return follow(maker->inputs[1], zero);
     for (const std::uint64_t input : maker->inputs)
-      if (const RecordView* before = past_.maker(input); before ? before->head.backward : is_gradient(input))
+      if (const RecordView* before = past_.maker(input);
+          before ? before->head.backward : is_gradient(input)) {
+        if (!is_sum(*maker)) visit_beside(*maker, input, zero);
         follow(input, zero);
+      }
+  }
+
+  /// An op of PyTorch's that no VJP ran, and no hook that is known as one.
+  void visit_beside(const RecordView& op, std::uint64_t input, const Waiting& zero) {
+    if (!op.head.backward || !foreign_op_of(op) || !same_shape(input, zero.tensor)) return;
+    const std::vector<double> before = past_.value(input).to_vector();
+    FoundZeros found = zeros_where(ZeroKind::hook, &op, zero, [&](std::size_t i) { return before[i] != 0; });
+    if (found.swallowed == 0) return;
+    found.text =
+        "no VJP ran it, so that it is of a hook, or of a node that no record made; the gradient was " +
+        example_of(input, found) + " before it";
+    found_.push_back(std::move(found));
   }
 
   void follow(std::uint64_t tensor, const Waiting& zero) {
-    waiting_.push_back({tensor, same_shape(tensor, zero.tensor) ? zero.place : std::nullopt});
+    waiting_.push_back(
+        {.tensor = tensor, .place = same_shape(tensor, zero.tensor) ? zero.place : std::nullopt});
+  }
+
+  /// Of the zeros of a tensor those that `is_made` is true of, and how many there are.
+  template <class IsMade>
+  FoundZeros zeros_where(ZeroKind kind, const RecordView* record, const Waiting& zero, IsMade&& is_made) {
+    const std::vector<double> values = past_.value(zero.tensor).to_vector();
+    FoundZeros found{
+        .kind = kind, .record = record, .tensor = zero.tensor, .count = zero.place ? 1 : values.size()};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] != 0 || (zero.place && static_cast<std::int64_t>(i) != *zero.place)) continue;
+      ++found.zeros;
+      if (!is_made(i)) continue;
+      ++found.swallowed;
+      found.add(i);
+    }
+    return found;
+  }
+
+  void visit_hook(const HookChange& change, const Waiting& zero) {
+    std::vector<double> before;
+    if (change.before) before = past_.value(change.before).to_vector();
+    FoundZeros found = zeros_where(ZeroKind::hook, change.op, zero,
+                                   [&](std::size_t i) { return i >= before.size() || before[i] != 0; });
+    found.text =
+        hook_name(past_, change) +
+        (change.before ? " made zeros there of a gradient that was " + example_of(change.before, found)
+                       : " gave this gradient in place of the one that came");
+    const std::uint64_t left = found.zeros - found.swallowed;
+    if (found.swallowed > 0) found_.push_back(std::move(found));
+    if (left == 0 || change.before == 0) return;
+    std::optional<std::size_t> slot;
+    if (const RecordView* vjp = past_.around(*change.op, EventKind::vjp))
+      if (const auto at = std::ranges::find(vjp->outputs, change.after); at != vjp->outputs.end())
+        slot = static_cast<std::size_t>(at - vjp->outputs.begin());
+    waiting_.push_back({change.before, zero.place, zero.into, slot});
+  }
+
+  std::string example_of(std::uint64_t tensor, const FoundZeros& found) {
+    if (found.places.empty()) return "another";
+    const Tensor value = past_.value(tensor);
+    const std::string index = index_text(value.shape(), found.places.front());
+    return element_text(value, found.places.front()) + (index.empty() ? "" : " at " + index);
+  }
+
+  /// No VJP gave it: the backward pass began with it, or a hook put it there.
+  void visit_given(const RecordView& into, const Waiting& zero) {
+    const RecordView* forward = past_.record(into.head.forward);
+    const RecordView* playback = past_.around(into, EventKind::playback);
+    const bool is_first = playback && into.number == playback->number + 1;
+    const bool is_target =
+        forward && playback && std::ranges::any_of(forward->outputs, [&](std::uint64_t id) {
+          return id && std::ranges::count(playback->inputs, id) > 0;
+        });
+    const RecordView* maker = past_.maker(zero.tensor);
+    const bool at_begin = is_first || is_target;
+    const bool is_forgotten = !maker && past_.recorder().trace().tensors().get(zero.tensor).producer() != 0;
+    if (!at_begin && (is_forgotten || !into.head.op || !is_foreign(*into.head.op))) return;
+    FoundZeros found = zeros_where(at_begin ? ZeroKind::begin : ZeroKind::hook, at_begin ? playback : maker,
+                                   zero, [](std::size_t) { return true; });
+    found.text =
+        at_begin ? "the backward pass was given zeros there to begin with (the gradient= of backward(), or "
+                   "grad_outputs= of autograd.grad())"
+                 : "no VJP gave this gradient, and no op in the backward pass made it: a hook of the "
+                   "program, or PyTorch itself, put it in place of another";
+    if (found.swallowed > 0) found_.push_back(std::move(found));
+  }
+
+  /// What a playback adds up, or AccumulateGrad adds to `grad`.
+  static bool is_sum(const RecordView& record) {
+    if (!record.head.backward || !record.head.op || record.inputs.size() < 2) return false;
+    const std::string name = short_name(*record.head.op);
+    return record.head.op->form == Form::sum || name == "add" || name == "add_";
+  }
+
+  /// Whether all of its zeros are sums of contributions that cancel.
+  bool visit_sum(const RecordView& sum, const Waiting& zero) {
+    std::vector<std::vector<double>> terms;
+    for (const std::uint64_t input : sum.inputs)
+      if (input && same_shape(input, zero.tensor)) terms.push_back(past_.value(input).to_vector());
+    if (terms.size() < 2) return false;
+    FoundZeros found = zeros_where(ZeroKind::sum, &sum, zero, [&](std::size_t i) {
+      return std::ranges::any_of(terms, [&](const auto& term) { return term[i] != 0; });
+    });
+    const bool all = found.swallowed == found.zeros;
+    if (found.swallowed == 0) return false;
+    for (const std::uint64_t input : sum.inputs)
+      if (input && same_shape(input, zero.tensor))
+        found.text +=
+            (found.text.empty() ? "" : " and ") + example_of(input, found) + " of " + giver_text(input);
+    found_.push_back(std::move(found));
+    return all;
+  }
+
+  std::string giver_text(std::uint64_t tensor) {
+    const RecordView* maker = past_.maker(tensor);
+    const RecordView* vjp = maker ? past_.around(*maker, EventKind::vjp) : past_.giver(tensor);
+    const RecordView* forward = vjp ? past_.record(vjp->head.forward) : nullptr;
+    if (forward) return past_.name(*forward);
+    if (maker && is_sum(*maker)) return "a sum of others";
+    return maker && maker->head.backward ? past_.name(*maker) : "what was there before";
   }
 
   /// Of a tensor that no op made: whether it was written in a backward pass.
@@ -136,11 +235,12 @@ class Zeros {
   void visit_memory(const Waiting& zero) {
     if (zero.place)
       if (const auto source = memory_.source(zero.tensor, *zero.place)) {
-        if (!is_filled(source->tensor, 1)) waiting_.push_back({source->tensor, source->place});
+        if (!is_filled(source->tensor, 1))
+          waiting_.push_back({.tensor = source->tensor, .place = source->place});
         return;
       }
     for (const ElementSource& source : memory_.sources(zero.tensor))
-      if (!is_filled(source.tensor, source.elements)) waiting_.push_back({source.tensor, std::nullopt});
+      if (!is_filled(source.tensor, source.elements)) waiting_.push_back({.tensor = source.tensor});
   }
 
   /// Whether the playback itself, in no VJP that is known, made the tensor of zeros: for the elements of a
@@ -154,7 +254,13 @@ class Zeros {
     const auto zeros = static_cast<std::uint64_t>(elements);
     if (count_zeros(value) < static_cast<std::uint64_t>(value.count())) return false;
     if (done_.insert(maker->number).second)
-      found_.push_back({maker, tensor, 0, static_cast<std::size_t>(value.count()), zeros, zeros, 0, 0});
+      found_.push_back({.kind = ZeroKind::memory,
+                        .record = maker,
+                        .tensor = tensor,
+                        .count = static_cast<std::size_t>(value.count()),
+                        .zeros = zeros,
+                        .swallowed = zeros,
+                        .places = {0}});
     return true;
   }
 
@@ -164,18 +270,19 @@ class Zeros {
 
   void visit_vjp(const RecordView& vjp, const Waiting& zero) {
     const std::uint64_t tensor = zero.tensor;
-    const auto slot = static_cast<std::size_t>(std::find(vjp.outputs.begin(), vjp.outputs.end(), tensor) -
-                                               vjp.outputs.begin());
+    const std::size_t slot = zero.slot.value_or(
+        static_cast<std::size_t>(std::ranges::find(vjp.outputs, tensor) - vjp.outputs.begin()));
     const std::optional<PastVjp> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
+    VjpZeros zeros(past_, memory_, {vjp, call ? &*call : nullptr, slot, tensor, zero.place});
     bool all = false;
-    if (vjp.head.op && is_foreign(*vjp.head.op) && slot < vjp.outputs.size()) try {
-        all = look_at_foreign(vjp, call, slot, zero.place);
-      } catch (const Error& error) {
-        ++not_again_;
-        if (not_again_text_.empty()) not_again_text_ = past_.name(vjp) + ": " + error.what();
-      }
-    else
-      all = call ? look_at(vjp, *call, slot, zero.place) : look_at_custom(vjp, tensor);
+    try {
+      all = zeros.look();
+    } catch (const Error& error) {
+      if (!vjp.head.op || !is_foreign(*vjp.head.op)) throw;
+      ++not_again_;
+      if (not_again_text_.empty()) not_again_text_ = past_.name(vjp) + ": " + error.what();
+    }
+    for (FoundZeros& found : zeros.found) found_.push_back(std::move(found));
     if (all) return;
     const RecordView* forward = past_.record(vjp.head.forward);
     const bool by_element =
@@ -183,8 +290,9 @@ class Zeros {
              : forward && slot == 0 && is_write_into_view(vjp, *forward) && writes_by_element(*forward);
     for (const std::uint64_t cotangent : vjp.inputs)
       if (cotangent)
-        waiting_.push_back(
-            {cotangent, by_element && same_shape(cotangent, tensor) ? zero.place : std::nullopt});
+        waiting_.push_back({.tensor = cotangent,
+                            .place = by_element && same_shape(cotangent, tensor) ? zero.place : std::nullopt,
+                            .into = &vjp});
   }
 
   bool writes_by_element(const RecordView& forward) {
@@ -195,164 +303,9 @@ class Zeros {
     }
   }
 
-  /// Whether the VJP explains every zero of its output.
-  bool look_at(const RecordView& vjp, const PastVjp& call, std::size_t slot,
-               const std::optional<std::int64_t>& place) {
-    PastVjp full = call;
-    for (Tensor& cotangent : full.cotangents) cotangent = nowhere_zero(cotangent);
-    return compare(vjp, slot, place, gradients_of(full)[slot], in_wider_numbers(call, slot));
-  }
-
-  /// A node of PyTorch's graph: what it ran, runs again.
-  bool look_at_foreign(const RecordView& vjp, const std::optional<PastVjp>& call, std::size_t slot,
-                       const std::optional<std::int64_t>& place) {
-    Tensors cotangents;
-    for (const std::uint64_t id : vjp.inputs)
-      cotangents.push_back(id ? nowhere_zero(past_.value(id)) : Tensor());
-    const Tensor possible = foreign_vjp_again(past_, memory_, vjp, cotangents)[slot];
-    return compare(vjp, slot, place, possible, call ? in_wider_numbers(*call, slot) : std::vector<double>());
-  }
-
-  bool compare(const RecordView& vjp, std::size_t slot, const std::optional<std::int64_t>& place,
-               const Tensor& largest, const std::vector<double>& exact) {
-    const std::vector<double> given = past_.value(vjp.outputs[slot]).to_vector();
-    const std::vector<double> possible = largest.to_vector();
-    const double smallest = smallest_of(past_.value(vjp.outputs[slot]).dtype());
-    Found found{&vjp, vjp.outputs[slot], slot, place ? 1 : given.size(), 0, 0, 0, -1};
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i] != 0) continue;
-      if (place && static_cast<std::int64_t>(i) != *place) continue;
-      ++found.zeros;
-      const bool too_small = !exact.empty() && exact[i] != 0 && std::abs(exact[i]) < smallest;
-      if (too_small)
-        ++found.too_small;
-      else if (possible[i] == 0)
-        ++found.swallowed;  // also where its slope was rounded to zero
-      if ((too_small || possible[i] == 0) && found.example < 0) found.example = static_cast<std::int64_t>(i);
-    }
-    const bool all = found.zeros == found.swallowed + found.too_small;
-    if (found.swallowed + found.too_small > 0) found_.push_back(found);
-    return all;
-  }
-
-  /// Empty where they cannot be had.
-  std::vector<double> in_wider_numbers(const PastVjp& call, std::size_t slot) const {
-    if (call.inputs.empty() || call.cotangents.empty() || !call.cotangents[0] ||
-        call.cotangents[0].dtype() == DType::float64)
-      return {};
-    try {
-      const Tensor exact = gradients_of(in_float64(call))[slot];
-      return exact ? exact.to_vector() : std::vector<double>();
-    } catch (const Error&) {  // it has no kernel for these dtypes together
-      return {};
-    }
-  }
-
-  /// The user's gradient, whose ops say nothing about what it could have been: it counts where all came out
-  /// zero of something that was not.
-  bool look_at_custom(const RecordView& vjp, std::uint64_t tensor) {
-    const Tensor gradient = past_.value(tensor);
-    const std::uint64_t zeros = count_zeros(gradient);
-    bool any = false;
-    for (const std::uint64_t id : vjp.inputs)
-      if (id) {
-        const Tensor cotangent = past_.value(id);
-        any = any || count_zeros(cotangent) < static_cast<std::uint64_t>(cotangent.count());
-      }
-    if (zeros < static_cast<std::uint64_t>(gradient.count()) || !any) return false;
-    found_.push_back({&vjp, tensor, 0, static_cast<std::size_t>(zeros), zeros, zeros, 0, 0});
-    return true;
-  }
-
-  struct Found {
-    const RecordView* vjp = nullptr;
-    std::uint64_t tensor = 0;
-    std::size_t slot = 0, count = 0;
-    std::uint64_t zeros = 0, swallowed = 0, too_small = 0;
-    std::int64_t example = -1;  ///< one of its zeros
-    double share() const { return static_cast<double>(swallowed + too_small) / static_cast<double>(count); }
-  };
-
-  /// Why zeros came of it: a clause.
-  std::string what_swallowed(const Found& found, const RecordView* forward) {
-    if (found.vjp->head.kind == EventKind::op)
-      return "these elements are no part of the view that the gradient came from";
-    if (found.vjp->head.custom_gradient)
-      return "the gradient function that the program gave it returned zeros";
-    const protocol::TensorInfo gradient = past_.info(found.tensor);
-    if (found.too_small > found.swallowed)
-      return "the number is too small for " + gradient.dtype + " and became zero (underflow)";
-    if (forward && is_write_into_view(*found.vjp, *forward)) {
-      if (const ForeignOp* write = foreign_op_of(*forward); write && replaces(*write))
-        return "it wrote over these elements through a view, so that what they were before does not count";
-      return "it wrote into these elements through a view, and its slope is zero there";
-    }
-    if (const RecordView* writer = overwritten_since(*found.vjp, forward))
-      return past_.name(*writer) +
-             " changed what this op keeps for its gradient after it ran, without PyTorch noticing (as writes "
-             "through .data do): with what is there now the gradient is zero";
-    const OpDef* op = found.vjp->head.op;
-    return op ? fact_text(op->facts.flat, *op, *dtype_from_name(gradient.dtype)) : std::string();
-  }
-
-  /// Whether nothing is left of what it writes over.
-  static bool replaces(const ForeignOp& write) {
-    return write.reads_shapes_alone || short_name(*write.row) == "copy_" || short_name(*write.row) == "fill_";
-  }
-
-  /// The op that wrote into what the VJP reads of its forward op, after that had run.
-  const RecordView* overwritten_since(const RecordView& vjp, const RecordView* forward) {
-    if (!forward || !foreign_op_of(*forward)) return nullptr;
-    std::set<std::uint64_t> kept;
-    for (const TensorIds* ids : {&forward->inputs, &forward->outputs})
-      for (const std::uint64_t id : *ids)
-        if (id) kept.insert(memory_.shared().memory_of(id));
-    for (const std::uint32_t number : records_inside(past_, vjp))
-      for (const std::uint64_t id : past_.record(number)->inputs) {
-        const RecordView* writer = id ? past_.record(memory_.shared().writer_of(id)) : nullptr;
-        if (writer && writer->number > forward->number && !writer->head.backward &&
-            kept.contains(memory_.shared().memory_of(id)))
-          return writer;
-      }
-    return nullptr;
-  }
-
-  protocol::Reason tell(const Found& found) {
-    const RecordView* forward =
-        found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
-    const protocol::TensorInfo gradient = past_.info(found.tensor);
-    const Shape shape(std::span<const std::int64_t>(gradient.shape));
-    std::string what = what_swallowed(found, forward);
-    // Of a write through a view the gradient is that of the whole, and the input is the view.
-    const bool has_input = forward && found.example >= 0 && found.slot < forward->inputs.size() &&
-                           !is_write_into_view(*found.vjp, *forward);
-    const Tensor input = has_input ? past_.value(forward->inputs[found.slot]) : Tensor();
-    if (input && found.too_small <= found.swallowed && std::isnan(element(input, found.example)))
-      what += "; the input is NaN there";
-    const bool by_playback = found.vjp->head.kind == EventKind::op;
-    protocol::Reason reason = past_.reason(
-        forward ? *forward : *found.vjp, "swallowed",
-        counted(found.swallowed + found.too_small, "element") + " of " + std::to_string(found.count) +
-            " became zero in " + (by_playback ? found.vjp->name() : "the VJP of " + found.vjp->name()) +
-            ": " + what + ".");
-    reason.amount = found.share();
-    reason.amount_text = share_text(found.share());
-    reason.tensor = protocol::if_there(gradient);
-    if (found.example >= 0) reason.element = protocol::if_there(index_of(shape, found.example));
-    if (input && forward->head.op) {
-      const auto& names = forward->head.op->inputs;
-      reason.operands.push_back(names[std::min(found.slot, names.size() - 1)].name +
-                                index_text(input.shape(), found.example) + " = " +
-                                element_text(input, found.example));
-      reason.tensor = protocol::if_there(past_.info(forward->inputs[found.slot]));
-    }
-    reasons_text_ = what;
-    return reason;
-  }
-
   void finish(const Tensor& value) {
     std::stable_sort(found_.begin(), found_.end(),
-                     [](const Found& a, const Found& b) { return a.share() > b.share(); });
+                     [](const FoundZeros& a, const FoundZeros& b) { return a.share() > b.share(); });
     const auto count = static_cast<std::uint64_t>(value.count());
     const std::uint64_t zeros = count_zeros(value);
     std::string& sentence = answer_.sentence;
@@ -364,21 +317,13 @@ class Zeros {
       sentence = share_text(static_cast<double>(zeros) / static_cast<double>(count)) +
                  " of this gradient's elements are zero (" + std::to_string(zeros) + " of " +
                  std::to_string(count) + ")";
-    for (const Found& found : found_) {
-      protocol::Reason reason = tell(found);
-      if (answer_.reasons.empty()) {
-        const RecordView* forward =
-            found.vjp->head.kind == EventKind::vjp ? past_.record(found.vjp->head.forward) : nullptr;
-        sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward ? *forward : *found.vjp) + ", at " + *reason.amount_text +
-                    " of the elements: " + reasons_text_ + ".";
-      }
-      answer_.reasons.push_back(std::move(reason));
+    for (const FoundZeros& found : found_) {
+      ZeroReasons::Told told = reasons_.tell(found, found_.size() == 1);
+      if (&found == &found_.front()) sentence += told.sentence;
+      for (protocol::Reason& reason : told.reasons) answer_.reasons.push_back(std::move(reason));
     }
     if (found_.empty() && missing_.empty() && not_again_ == 0)
-      sentence +=
-          ". No op on the way made zeros of something else: zero came in at the playback's begin, or "
-          "contributions cancel each other.";
+      sentence += ". No op on the way that is recorded made zeros of something else.";
     if (found_.empty() && not_again_ > 0) sentence += ".";
     if (not_again_ > 0) {
       answer_.complete = false;
@@ -395,12 +340,13 @@ class Zeros {
   std::optional<std::int64_t> place_;
   Elementwise elementwise_;
   WrittenMemory memory_{past_};
+  ZeroReasons reasons_{past_, memory_};
   std::deque<Waiting> waiting_;
   std::set<std::uint64_t> seen_;
   std::set<std::uint32_t> done_;
-  std::vector<Found> found_;
+  std::vector<FoundZeros> found_;
   std::uint64_t not_again_ = 0;
-  std::string missing_, reasons_text_, not_again_text_;
+  std::string missing_, not_again_text_;
 };
 
 }  // namespace
