@@ -7,6 +7,7 @@
 #include "engine/debug/why/foreign_path.h"
 #include "engine/debug/why/written_memory.h"
 #include "engine/protocol/conditions/log_text.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"

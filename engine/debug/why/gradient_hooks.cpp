@@ -7,6 +7,7 @@
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/foreign_memory.h"
 #include "engine/debug/why/foreign_path.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {

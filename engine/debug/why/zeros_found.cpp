@@ -10,6 +10,7 @@
 #include "engine/debug/why/view_write.h"
 #include "engine/debug/why/zero_causes.h"
 #include "engine/ops/core/foreign.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {
