@@ -3,7 +3,6 @@ without a GPU; tests/cuda/torch_on_gpu.py does the same on a GPU. And conjugates
 import functools
 import pathlib
 import subprocess
-import unittest
 
 from recorded_programs import RecordedPrograms
 from torch_interpreter import TORCH, environment, main

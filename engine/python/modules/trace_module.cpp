@@ -75,7 +75,8 @@ void bind_trace(py::module_& debug, Recorder& (*recorder)()) {
           throw py::error_already_set();
         }
       },
-      py::arg("path"), "OSError where save_trace() would not write to that path: a folder, a file that is no trace.");
+      py::arg("path"),
+      "OSError where save_trace() would not write to that path: a folder, a file that is no trace.");
   debug.def("cell_of", &cell_of, py::arg("filename"),
             "Id of the notebook cell that was compiled under that name; empty: none.");
 }

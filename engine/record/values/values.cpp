@@ -22,7 +22,8 @@ constexpr std::uint32_t somebody = UINT32_MAX;
 /// Undefined if the copy exceeds `limit`: a recording must not exhaust the program's memory, nor spend its
 /// time on gigabytes.
 Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
-  if (!tensor.storage()->borrowed() || is_foreign(tensor.device())) return tensor.storage()->size() <= limit ? tensor : Tensor();
+  if (!tensor.storage()->borrowed() || is_foreign(tensor.device()))
+    return tensor.storage()->size() <= limit ? tensor : Tensor();
   if (tensor.bytes() > limit) return {};
   try {
     const Tensor row_major = tensor.make_contiguous();

@@ -139,7 +139,8 @@ class TraceOption(unittest.TestCase):
             for place in ("train.py", "other.txt"):
                 done = run("--trace", place, "train.py")
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("there is a file with something else than a trace, which would be lost. The program was not run.", done.stderr)
+                self.assertIn("there is a file with something else than a trace, which would be lost. The program was not run.",
+                              done.stderr)
             for path, text in texts.items():
                 with open(path, encoding="utf-8") as file:
                     self.assertEqual(file.read(), text)

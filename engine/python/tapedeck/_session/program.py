@@ -41,7 +41,8 @@ def check(path):
 
 
 def run_traced(trace, path, program):
-    """Calls program(), which runs the file `path`, with the recorder on, and writes the trace file when it ends, however it does: what it raised goes on.
+    """Calls program(), which runs the file `path`, with the recorder on, and writes the trace file when it ends, however it does: what it
+    raised goes on.
 
     Returns: the exit status where nothing ran.
     """
