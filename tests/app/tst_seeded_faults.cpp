@@ -75,16 +75,22 @@ class TestSeededFaults : public QObject, SampleWindow {
       return -1;
     };
     QTRY_VERIFY2_WITH_TIMEOUT(place() >= 0, qPrintable(entry), patience);
-    QAbstractItemView* list = opened_->view();
-    const QModelIndex row =
-        opened_->model()->index(place(), opened_->modelColumn(), opened_->rootModelIndex());
-    list->scrollTo(row);
-    // A list that has just opened takes no click before the mouse has moved.
-    QTest::mouseMove(list->viewport(), list->viewport()->rect().bottomRight() - QPoint(2, 2));
-    QTest::mouseMove(list->viewport(), list->visualRect(row).center());
-    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(row).center());
-    QTRY_VERIFY2_WITH_TIMEOUT(opened_->currentText().startsWith(entry), qPrintable(opened_->currentText()),
-                              patience);
+    const auto isChosen = [&] { return opened_->currentText().startsWith(entry); };
+    // A list that has just opened takes no click before the mouse has moved and the time of a double click is
+    // over, which a busy machine makes longer.
+    for (int i = 0; i < 5 && !isChosen(); ++i) {
+      QAbstractItemView* list = opened_->view();
+      if (!list->isVisible()) QTest::mouseClick(opened_, Qt::LeftButton);
+      QTRY_VERIFY(list->isVisible());
+      const QModelIndex row =
+          opened_->model()->index(place(), opened_->modelColumn(), opened_->rootModelIndex());
+      list->scrollTo(row);
+      QTest::mouseMove(list->viewport(), list->viewport()->rect().bottomRight() - QPoint(2, 2));
+      QTest::mouseMove(list->viewport(), list->visualRect(row).center());
+      QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(row).center());
+      (void)waitFor(isChosen, 1000);
+    }
+    QVERIFY2(isChosen(), qPrintable(opened_->currentText()));
   }
   void act(const QString& action) {
     const QString what = action.section(' ', 0, 0), rest = action.section(' ', 1);

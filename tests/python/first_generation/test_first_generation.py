@@ -265,15 +265,16 @@ class Arguments(unittest.TestCase):
         self.assertEqual((outputs.shape, int(number[0])), ((1, 3, 1), 3))
 
     def test_summaries_reach_the_file_with_the_last_that_may_wait(self):
-        with tempfile.TemporaryDirectory() as folder:
-            writer = tf.contrib.summary.create_file_writer(folder, max_queue=2, flush_millis=10**6)
-            sizes = []
-            with writer.as_default(), tf.contrib.summary.always_record_summaries():
-                for step in range(3):
-                    sizes.append(os.path.getsize(os.path.join(folder, os.listdir(folder)[0])))
-                    tf.contrib.summary.scalar("loss", 2., step=step)
-        self.assertEqual(sizes[0], sizes[1])
-        self.assertGreater(sizes[2], sizes[1])
+        for late in (dict(flush_millis=10**6), dict(flush_secs=10**3)):
+            with tempfile.TemporaryDirectory() as folder:
+                writer = tf.contrib.summary.create_file_writer(folder, max_queue=2, **late)
+                sizes = []
+                with writer.as_default(), tf.contrib.summary.always_record_summaries():
+                    for step in range(3):
+                        sizes.append(os.path.getsize(os.path.join(folder, os.listdir(folder)[0])))
+                        tf.contrib.summary.scalar("loss", 2., step=step)
+            self.assertEqual(sizes[0], sizes[1])
+            self.assertGreater(sizes[2], sizes[1])
 
     def test_evaluate_calls_a_function(self):
         class Case(tf.test.TestCase):

@@ -16,16 +16,19 @@ events = _engine.events
 
 
 @public("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer")
-def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
+def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None, *, flush_secs=None):
     """A writer of an event file in the folder logdir, which is made where it is not there, but not those above it; for None one
     that keeps nothing.
 
     max_queue: with how many events that wait all are put into the file, None for 10; flush_millis: how long, None for two minutes;
-    filename_suffix: the end of the file's name, None for ".v2"; name changes nothing.
+    flush_secs: the same in seconds, as TensorFlow 1.4 has it; filename_suffix: the end of the file's name, None for ".v2"; name changes
+    nothing.
     Errors: NotFoundError and FailedPreconditionError, with the path, where the folder cannot be made.
     """
     if logdir is None:
         return writers.NoopWriter()
+    if flush_millis is None and flush_secs is not None:
+        flush_millis = 1000 * flush_secs
     waiting = 9 if max_queue is None else max(max_queue - 1, 0)
     return writers.FileWriter(logdir, waiting, flush_millis, ".v2" if filename_suffix is None else filename_suffix, False)
 
