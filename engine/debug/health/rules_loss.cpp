@@ -100,11 +100,11 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
                    : returns ? "falls and rises again"
                              : "does not fall") +
                   ": it is " + ends + (rises || returns ? lowest : std::string()) + sampled;
+  const char* const subtraction = is_in_torch(cases) ? "sub_" : "assign_sub";
   each.cure =
       rises || returns
-          ? "A smaller learning rate, or one that falls; does the update go downhill (assign_sub, sub_ of "
-            "the "
-            "gradient)? Look at the steps after the lowest."
+          ? std::string("A smaller learning rate, or one that falls; does the update go downhill (") +
+                subtraction + " of the gradient)? Look at the steps after the lowest."
           : "The other findings may say why; else another learning rate, or labels that do not belong to "
             "the inputs. The samples of the loss alone do not tell which.";
   std::uint64_t update = 0;
@@ -116,9 +116,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
   if (rises) {
     each.record = update;
     each.sentence += uphill;
-    each.cure =
-        "Subtract the gradient (assign_sub, sub_), or minimise the negative of the quantity that should "
-        "grow.";
+    each.cure = std::string("Subtract the gradient (") + subtraction +
+                "), or minimise the negative of the quantity that should grow.";
   }
   return each;
 }
