@@ -27,8 +27,9 @@ STEPS = """
 client = asking()
 def stops(code, commands, line):
     "The places of the stops: at the breakpoint on that line, and after each command."
-    client.ask("set_breakpoints", labels=[], breakpoints=[dict(id=1, kind="line", cell="cell", line=line, target="", condition="", from_hit=1,
-                                                               enabled=True, once=False, action="stop", text="")])
+    at_line = dict(id=1, kind="line", cell="cell", line=line, target="", condition="", from_hit=1, enabled=True, once=False, action="stop",
+                   text="")
+    client.ask("set_breakpoints", labels=[], breakpoints=[at_line])
     def run():
         debug.begin_cell("cell", "CELL")
         exec(compile(code, "CELL", "exec"), {"torch": torch})
