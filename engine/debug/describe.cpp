@@ -208,7 +208,11 @@ protocol::Status describe_status(const Recorder& recorder) {
   if (!gate.stepped_call.empty()) status.stepped_call = gate.stepped_call;
   status.stop = records_at_stop(recorder, gate);
   status.stop_reason = protocol::if_there(gate.reason);
-  const SourceLocation location = location_of(gate.location);
+  // The gate has the line for steps; a VJP is shown beside its forward op (recorder_stops.cpp).
+  RecordView stopped;
+  const bool in_backward = gate.stopped_before != 0 && gate.gradient.source == 0 &&
+                           recorder.trace().read(gate.stopped_before, stopped) && stopped.head.backward;
+  const SourceLocation location = location_of(in_backward ? stopped.head.location : gate.location);
   status.cell = location.cell;
   status.line = location.line;
   status.records = recorder.trace().newest();

@@ -26,6 +26,36 @@ class WaitScope {
   const std::uint16_t thread_;
 };
 
+/// Whether such a VJP, or one inside of which this is, is shown on the line of its forward op.
+bool is_on_forward_line(const Trace& trace, std::uint32_t forward, std::uint32_t location) {
+  RecordView record;
+  return forward != 0 && trace.read(forward, record) && record.head.location == location;
+}
+
+/// Where the program is, for a step by lines. VJPs of PyTorch's nodes, and what runs inside, are shown on the
+/// lines of their forward ops, but the program is at its backward(). `open`: what has not ended, the
+/// innermost last; `forward`: of a VJP, its own.
+std::uint32_t line_of_step(const auto& open, const Trace& trace, std::uint32_t forward,
+                           std::uint32_t location) {
+  bool elsewhere = is_on_forward_line(trace, forward, location);
+  for (std::size_t i = open.size(); i-- > 0;) {
+    if (open[i].kind == EventKind::playback) return elsewhere ? open[i].site.location : location;
+    if (open[i].kind == EventKind::vjp && open[i].site.location == location)
+      elsewhere = elsewhere || is_on_forward_line(trace, open[i].forward, location);
+  }
+  return location;
+}
+
+/// Whether the playback itself runs this, and no code of the program: VJPs, sums, arrivals of gradients.
+/// `line`: of its step. A VJP is the last one in `open`.
+bool is_run_by_playback(const auto& open, const Event& event, std::uint32_t line) {
+  const std::size_t around = event.kind == EventKind::op ? 1 : 2;
+  if (open.size() < around || open[open.size() - around].kind != EventKind::playback) return false;
+  return event.kind == EventKind::op    ? !event.custom_gradient
+         : event.kind == EventKind::vjp ? line == open[open.size() - around].site.location
+                                        : false;
+}
+
 }  // namespace
 
 void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
@@ -49,13 +79,22 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
   if (!event.outputs.empty()) trace_.set_pending_outputs(point.number, event.outputs);
   if (!event.wanted.empty()) trace_.set_pending_wanted(point.number, event.wanted);
   if (stop) trace_.set_state(point.number, RecordState::pending);
+  GatePoint at = point;
+  const bool of_hook = event.kind == EventKind::op && event.custom_gradient;
+  if (!of_hook)
+    at.location = line_of_step(
+        thread.open, trace_,
+        event.kind == EventKind::vjp ? static_cast<std::uint32_t>(event.forward_record) : 0, point.location);
+  // Where the host tells of lines, a step to the next one ends at the program's own code alone.
+  const bool is_no_line =
+      lines_are_told() && gate_.left_line() != 0 && is_run_by_playback(thread.open, event, at.location);
   const std::int64_t before = now();
   const WaitScope waiting(gate_waits_, thread.index, before);
   try {
     if (stop)
-      gate_.stop(point, *stop);
-    else
-      gate_.pass(point);
+      gate_.stop(at, *stop);
+    else if (!is_no_line)
+      gate_.pass(at);
   } catch (const Interrupted& interrupted) {
     std::erase_if(thread.watched, [&](const auto& one) { return one.event.number == point.number; });
     end(point.number, {}, interrupted.what());
@@ -90,6 +129,7 @@ void Recorder::finished(const FinishedGradient& gradient) {
   Thread& thread = this_thread();
   if (thread.open.empty() || thread.open.back().kind != EventKind::playback || thread.open.back().hides_ops)
     return;
+  if (lines_are_told() && gate_.left_line() != 0) return;  // it is no line
   const Open& playback = thread.open.back();
   const GatePoint point{finisher_of(gradient, playback.number),
                         playback.site.location,
@@ -169,9 +209,14 @@ void Recorder::left_line(const LineRun& run, bool suspended) {
 }
 
 void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
+  const bool of_hook = event.kind == EventKind::op && event.custom_gradient;
+  const std::uint32_t line =
+      of_hook ? event.location
+              : line_of_step(thread.open, trace_, event.kind == EventKind::vjp ? event.forward : 0,
+                             event.location);
   const std::int64_t before = now();
   const WaitScope waiting(gate_waits_, thread.index, before);
-  gate_.stop({event.number, event.location, event.enclosing}, stop);
+  gate_.stop({event.number, line, event.enclosing}, stop);
   breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
   went_on();
   const std::int64_t after = now();

@@ -13,6 +13,21 @@ class Graph(RecordedPrograms):
             with self.subTest(before=before):
                 self.check(program, before)
 
+    def test_a_read_or_detached_result_begins_no_graph(self):
+        self.check("""
+            w = torch.ones(2, requires_grad=True)
+            loss = (w * w).sum()
+            loss.detach()
+            loss.backward()
+            loss.item()
+            loss.detach()
+            loss.tolist()
+            ends = records(op="aten._local_scalar_dense") + records(op="aten.detach")
+            assert len(ends) == 4 + sum(bool(one["parent"]) for one in ends), ends
+            assert not any(one["tape"] for one in ends if not one["parent"]), ends
+            assert all(one["tape"] for one in records(op="aten.mul.Tensor", backward=False) + records(op="aten.sum"))
+        """)
+
     def test_a_graph_of_another_thread_has_its_own_forward_ops(self):
         self.check_both("""
             x = torch.ones(2, requires_grad=True)

@@ -131,9 +131,10 @@ void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings
                      " of these: momentum, decay or an assignment moves it.";
   else
     each.sentence += seen > 0 ? ", and keeps its value." : ".";
-  report(found, std::move(each),
-         gone ? "Nothing, if the loss is as low as you want it."
-              : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.");
+  report(
+      found, std::move(each),
+      gone ? "Nothing, if the loss is as low as you want it."
+           : "Some op on the way back made zeros; Why is this gradient None, or zero? (Shift+F7) finds it.");
 }
 
 void no_change(const HealthCases& cases, const HealthCase& subject, Findings& found) {

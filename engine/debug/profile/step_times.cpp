@@ -6,10 +6,13 @@ namespace tapedeck::debug {
 
 void StepTimes::add(const ProfileEvent& event, const Pauses& pauses) {
   Thread& thread = threads_[event.thread];
-  if (!thread.began) {
+  if (!thread.began) thread.from = event.start;
+  const auto cell = pauses.cells.from(event.start);
+  const std::int64_t begin = cell == pauses.cells.all().begin() ? 0 : (cell - 1)->to;
+  if (!thread.began || begin > thread.cell_from) {
     thread.began = true;
-    const auto cell = pauses.cells.from(event.start);
-    thread.from = cell == pauses.cells.all().begin() ? event.start : (cell - 1)->to;
+    thread.cell_from = begin;
+    thread.first_of_cell = event.start;
   }
   if (cuts_.erase(event.number) > 0) cut(event);
   if (const auto update = updates_.find(event.number); update != updates_.end()) {
@@ -33,11 +36,14 @@ StepTime* StepTimes::step_of(std::uint32_t number, const ProfileEvent& update, c
     return step == steps_.rend() ? nullptr : &*step;
   }
   newest_ = number;
-  std::int64_t from = threads_[update.thread].from;
+  const Thread& thread = threads_[update.thread];
+  std::int64_t from = thread.from;
   // What ran in an earlier cell is no part of it.
   const auto& cells = pauses.cells.all();
   for (auto at = pauses.cells.from(from); at != cells.end() && at->from < update.start; ++at)
     if (at->to <= update.start) from = std::max(from, at->to);
+  // Imports and definitions before the first op of a cell are of no step.
+  if (from == thread.cell_from && thread.first_of_cell <= update.start) from = thread.first_of_cell;
   return &steps_.emplace_back(StepTime{number, update.thread, update.number, from, 0, 0, 0});
 }
 

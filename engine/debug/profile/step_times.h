@@ -26,10 +26,10 @@ struct StepTime {
 class StepTimes {
  public:
   void add(const ProfileEvent& event, const Pauses& pauses);
-  /// Python before an op of the thread; `first`: of the cell's first.
+  /// Python before an op of the thread; `first`: of the cell's first, with which a step begins.
   void add_python(std::uint16_t thread, std::int64_t length, bool first) {
     std::int64_t& python = threads_[thread].python;
-    python = first ? length : python + length;
+    python = first ? 0 : python + length;
   }
   /// An update of that step, whose record add() has yet to tell of.
   void expect_update(std::uint32_t step, std::uint32_t record) { updates_[record] = step; }
@@ -47,6 +47,8 @@ class StepTimes {
     bool began = false;
     std::int64_t from = 0;    ///< where the next step begins
     std::int64_t python = 0;  ///< since then
+    /// Where the cell began whose op add() received last, and where that cell's first op did.
+    std::int64_t cell_from = 0, first_of_cell = 0;
   };
   StepTime* step_of(std::uint32_t number, const ProfileEvent& update, const Pauses& pauses);
 

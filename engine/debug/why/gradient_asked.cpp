@@ -129,10 +129,13 @@ GradientAsked about_forward(Past& past, const RecordView& forward) {
   GradientAsked asked;
   asked.vjp = first_vjp_of(past, forward);
   if (!asked.vjp)
-    asked.refusal = forward.head.tape == 0
-                        ? "No tape recorded " + past.name(forward) + ", so it has no gradient here."
-                        : "No playback has come to " + past.name(forward) +
-                              " yet: there is no gradient of it that could be checked.";
+    asked.refusal =
+        forward.head.tape == 0
+            ? foreign_op_of(forward)
+                  ? "Autograd's graph does not have " + past.name(forward) + ", so it has no gradient here."
+                  : "No tape recorded " + past.name(forward) + ", so it has no gradient here."
+            : "No playback has come to " + past.name(forward) +
+                  " yet: there is no gradient of it that could be checked.";
   return asked;
 }
 

@@ -91,7 +91,7 @@ PyObject* run_recorded(Observer& observer, Row& row, PyObject* args, PyObject* k
   event.name = row.op->row->name;
   event.inputs = call.inputs;
   event.attributes = &call.attributes;
-  if (call.taped) event.tape = graph_tape();
+  if (call.taped && !row.ends_graph) event.tape = graph_tape();
   event.custom_gradient = is_in_hook();
   const std::uint64_t record = observer.begin(event);
   newest = record;

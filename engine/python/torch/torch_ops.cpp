@@ -77,6 +77,7 @@ std::unique_ptr<Row> make_row(PyObject* overload) {
   if (row->random || never_repeats(row->op->row->name)) row->repeats.fill(Repeats::no);
   row->only_reads_in_evaluation = name.ends_with("batch_norm");
   row->is_read = name.starts_with("aten._local_scalar_dense");
+  row->ends_graph = row->is_read || name.starts_with("aten.detach");
   for (const ForeignValue& result : row->op->results)
     row->is_view = row->is_view || (!result.alias.empty() && !result.written);
   std::vector<Attribute> defaults;

@@ -21,6 +21,7 @@ struct Row {
   bool random = false;                    ///< tagged as drawing from a generator
   bool only_reads_in_evaluation = false;  ///< batch normalisation, whose schema always says that it writes
   bool is_read = false;                   ///< Python gets the tensor's number: item()
+  bool ends_graph = false;                ///< that, or detach(): no node is made, whatever it reads
   bool is_view = false;                   ///< a result is an unwritten alias of an argument
   std::array<Repeats, 2> repeats{};       ///< on the CPU, on other devices
   std::uint8_t failed_tries = 0;          ///< to find out

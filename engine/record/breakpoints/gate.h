@@ -32,7 +32,7 @@ struct GradientStop {
 /// A record that reaches the gate, or a line of the host's program.
 struct GatePoint {
   std::uint32_t number = 0;     ///< 0: a line
-  std::uint32_t location = 0;   ///< from intern_location
+  std::uint32_t location = 0;   ///< from intern_location: where a step by lines is
   std::uint32_t enclosing = 0;  ///< the innermost playback, custom gradient or call around it; 0: none
   std::uint64_t thread = 0;     ///< the waiting system thread; set by the gate
   GradientStop gradient = {};   ///< for a complete gradient `number` is the record that completed it

@@ -341,9 +341,9 @@ class TestProfile : public QObject {
     }
     pass_all(index, events);
     QCOMPARE(index.steps().size(), std::size_t{3});
-    QCOMPARE(index.steps()[0].from, std::int64_t{100});
+    QCOMPARE(index.steps()[0].from, std::int64_t{200});  // not what its cell did before its first op
     QCOMPARE(index.steps()[0].to, std::int64_t{500});
-    QCOMPARE(index.steps()[0].python, std::int64_t{100 + 50 + 10 + 10});
+    QCOMPARE(index.steps()[0].python, std::int64_t{50 + 10 + 10});
     QCOMPARE(index.steps()[1].from, std::int64_t{500});
     QCOMPARE(index.steps()[1].duration, std::int64_t{1000});
     QCOMPARE(index.steps()[1].python, std::int64_t{700 + 50 + 10 + 10});

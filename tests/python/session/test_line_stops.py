@@ -182,6 +182,32 @@ print("", end="")
         self.assertEqual(self.failed, [])
         self.assertIsNone(threading.gettrace())  # Python tells of no lines any longer
 
+    def test_a_step_to_another_line_passes_what_the_playback_runs(self):
+        code = """
+@tf.custom_gradient
+def f(x):
+    def grad(dy):
+        d = dy * 2.
+        return d * 3.
+    return x * x, grad
+x = tf.constant(2.)
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = f(tf.exp(x)) + 1.
+g = tape.gradient(y, x)
+z = g * 2.
+"""
+        self.run_cell(code, [breakpoint(1, 12)])
+        self.assertEqual(self.next_stop()[:2], (12, False))
+        found = []
+        self.go_on("step_line")
+        while (stop := self.next_stop()) is not None:
+            found.append(stop[:2])
+            self.go_on("step_line")
+        # The custom gradient's own lines, and not the VJP of exp behind it, nor the complete gradient.
+        self.assertEqual(found, [(5, False), (6, False), (13, False)])
+        self.assertEqual(self.failed, [])
+
     def test_steps_over_ops_alone_trace_nothing(self):
         seen = []
         self.run_cell("seen.append(1)\nx = tf.constant(1.) + 1.\ny = x * x\n", [breakpoint(1, kind="op", cell="", target="add")],
