@@ -4,7 +4,8 @@
 
 Each line on standard input is answered with a line of JSON. "prepare CASE" makes the case's variants, and answers with their names, or
 for one that cannot be, why: torch and torch_compile, or jax_jit. "run VARIANT CALLS" answers with the seconds that so many calls took.
-PyTorch compiles a variant within a minute, or it is left out."""
+PyTorch compiles a variant within a minute, or it is left out. "first CASE CALLS" answers with the seconds of so many calls of torch_compile
+or jax_jit, of which the first one compiles: nothing compiled before is of use to it."""
 import json
 import os
 import signal
@@ -334,6 +335,26 @@ def jax_variants(case):
 # ---- the process
 
 
+def compiled_anew(framework, case):
+    """(variant, its call), which has compiled nothing yet."""
+    if framework == "torch":
+        import torch
+        import torch._inductor.config
+        torch._dynamo.reset()
+        torch._inductor.config.force_disable_caches = True
+        return "torch_compile", torch.compile(torch_step_of(case))
+    import jax
+    jax.clear_caches()
+    return "jax_jit", jax_variants(case)["jax_jit"]
+
+
+def seconds_of(call, calls):
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return time.perf_counter() - start
+
+
 def main():
     framework, threads = sys.argv[1], int(sys.argv[2])
     out = os.fdopen(os.dup(1), "w")
@@ -363,12 +384,11 @@ def main():
                 if found[name] is not None:
                     del variants[name]
             answer(found)
+        elif what == "first":
+            name, call = compiled_anew(framework, rest[0])
+            answer({name: seconds_of(call, int(rest[1]))})
         else:
-            call, calls = variants[rest[0]], int(rest[1])
-            start = time.perf_counter()
-            for _ in range(calls):
-                call()
-            answer(time.perf_counter() - start)
+            answer(seconds_of(variants[rest[0]], int(rest[1])))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,15 @@ class HealthTest(unittest.TestCase):
     def names(self, kind):
         return [row["name"] for row in _engine.debug.health()["rows"] if row["kind"] == kind]
 
+    def test_a_name_that_is_no_text_is_refused(self):
+        for attached in (True, False):
+            for name in (tf.constant(1.), 3, None, ["a/b"]):
+                with self.subTest(name=name, attached=attached), self.assertRaisesRegex(TypeError, "name: .* is not a string"):
+                    tf.debugging.health(name, 1.)
+            _engine.debug.stop()
+        _engine.debug.attach()
+        tf.debugging.health(tf.constant("L-BFGS/step length"), 1.)
+
     def test_fit_is_sampled_layer_by_layer(self):
         x, y = data()
         model = tf.keras.Sequential([tf.keras.layers.Dense(8, "relu", name="first"), tf.keras.layers.Dense(1, name="second")])

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.arguments import array, integer, number, one_of, path_text, sequence
+from tapedeck._core.arguments import array, integer, number, one_of, path_text, sequence, text
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.refusals import whole
@@ -381,8 +381,9 @@ def health(name, value):
     or a tensor of one element.
     The number belongs to the current step; between a step's last update and the next forward pass, to the step that has ended.
     Without a recorder the function returns at once and reads nothing.
-    Errors: ValueError for a name without a group.
+    Errors: TypeMismatchError for a name that is not a string, ValueError for one without a group.
     """
+    name = text(name, "name")
     if _engine.debug.attached():
         _engine.debug.add_health(name, number(value, "value"))
 
