@@ -4,6 +4,7 @@
 
 #include "engine/protocol/call_text.h"
 #include "engine/protocol/record_filter.h"
+#include "inspector/model/torch_words.h"
 
 namespace tapedeck::inspector {
 
@@ -105,6 +106,7 @@ DeviceCopy deviceCopy(const Record& record) {
 
 QString opText(const Record& record) {
   if (record.sums_gradients) return QStringLiteral("sum of gradients");
+  if (record.kind == RecordKind::playback && isOfTorch(record)) return torchPlayback;
   const QString device = deviceCopy(record).device;
   return device.isEmpty() ? QString::fromStdString(record.op) : QStringLiteral("copy to ") + device;
 }

@@ -3,6 +3,7 @@
 #include <QTreeWidget>
 
 #include "app/shell/panels/workspaces.h"
+#include "inspector/model/format.h"
 #include "inspector/panels/memory/memory_view.h"
 #include "inspector/panels/time/time_view.h"
 #include "tests/app/torch_window.h"
@@ -154,6 +155,89 @@ class TestTorchPanels : public QObject, private TorchWindow {
       QTRY_VERIFY2_WITH_TIMEOUT(state().contains(place), qPrintable(place + (": " + state())), patience);
     }
     shots(window_.get(), "torch-lines");
+  }
+
+  // Nodes are shown on the lines of their forward ops, but those lines do not run again.
+  void linesOfABackwardPassAreThoseThatTheProgramRuns() {
+    const QString function =
+        "import torch\nclass Doubled(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return x * 2\n    @staticmethod\n    def backward(ctx, gradient):\n"
+        "        half = gradient * 1\n        return half * 2\nw = torch.ones(3, requires_grad=True)\n"
+        "def tripled(gradient):\n    return gradient * 3";
+    const QString training =
+        "for step in range(3):\n    h = w + 1\n    h.register_hook(tripled)\n    y = Doubled.apply(h)\n"
+        "    loss = y.square().mean()\n    loss.backward()\n    w.grad = None\nz = w * 2";
+    if (const QString why = openInTorch({function, training}); !why.isEmpty()) QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    click(1);
+    press(Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(state().contains("cell [2] line 2"), patience);
+    const std::tuple<Qt::Key, const char*> steps[] = {
+        {Qt::Key_F11, "cell [2] line 3"},
+        {Qt::Key_F11, "cell [2] line 4"},
+        {Qt::Key_F11, "cell [1] line 5"},
+        {Qt::Key_F11, "cell [2] line 5"},
+        {Qt::Key_F11, "cell [2] line 6"},
+        {Qt::Key_F11, "cell [1] line 8"},  // Doubled.backward
+        {Qt::Key_F11, "cell [1] line 9"},
+        {Qt::Key_F11, "cell [1] line 12"},  // the hook
+        {Qt::Key_F11, "cell [2] line 7"},
+        // Begun at a node, which is shown on its forward op's line.
+        {Qt::Key_F11, "cell [2] line 1"},
+        {Qt::Key_F11, "cell [2] line 2"},
+        {Qt::Key_F11, "cell [2] line 3"},
+        {Qt::Key_F11, "cell [2] line 4"},
+        {Qt::Key_F11, "cell [1] line 5"},
+        {Qt::Key_F11, "cell [2] line 5"},
+        {Qt::Key_F11, "cell [2] line 6"},
+        {Qt::Key_F10, "aten.ones_like"},
+        {Qt::Key_F10, "VJP of aten.mean"},
+        {Qt::Key_F11, "cell [1] line 8"},
+        {Qt::Key_F11, "cell [1] line 9"},
+        {Qt::Key_F11, "cell [1] line 12"},
+        {Qt::Key_F10, "VJP of aten.add"},
+        {Qt::Key_F11, "cell [2] line 7"}};
+    int number = 0;
+    for (const auto& [key, place] : steps) {
+      ++number;
+      QVERIFY(step(1, key));
+      QTRY_VERIFY2_WITH_TIMEOUT(state().contains(place),
+                                qPrintable(QString("step %1, to %2: %3").arg(number).arg(place, state())),
+                                patience);
+    }
+  }
+
+  // item() reads a graph's result, and is on none itself.
+  void aReadNumberBeginsNoGraph() {
+    if (const QString why = openInTorch({torchNetwork,
+                                         "loss = net(images).square().mean()\nloss.backward()\n"
+                                         "value = loss.item() + loss.detach().item()"});
+        !why.isEmpty())
+      QFAIL(qPrintable(why));
+    QCOMPARE(runToItsEnd(0), CellState::done);
+    QCOMPARE(runToItsEnd(1), CellState::done);
+    QVERIFY(knowsAllRecords(*window_));
+    quint64 reads = 0, backward = 0;
+    for (quint64 number = 1; number <= session().recordCount(); ++number) {
+      const protocol::Record& record = *session().cachedRecord(number);
+      if (record.kind == protocol::RecordKind::playback) {
+        backward = number;
+        QCOMPARE(inspector::opText(record), QString("backward"));
+      }
+      if (record.op.find("_local_scalar_dense") == std::string::npos &&
+          record.op.find("detach") == std::string::npos)
+        continue;
+      ++reads;
+      if (backward) QCOMPARE(record.tape, 0u);
+    }
+    QVERIFY(backward != 0 && reads >= 3);
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    const auto* summary = window_->findChild<QLabel*>("tapeSummary");
+    QVERIFY(summary);
+    QTRY_VERIFY2_WITH_TIMEOUT(summary->text().startsWith("autograd graph 1 "), qPrintable(summary->text()),
+                              patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(summary->text().contains("on no graph"), qPrintable(summary->text()), patience);
   }
 
   void conditionsReadTensorsScopesAndNames() {

@@ -6,6 +6,8 @@
 #include "app/shell/panels/workspaces.h"
 #include "inspector/panels/compare/compare_bar.h"
 #include "inspector/panels/compare/compare_view.h"
+#include "inspector/panels/compare/layers_view.h"
+#include "inspector/panels/compare/operands_view.h"
 #include "inspector/panels/why/why_view.h"
 #include "tests/app/torch_window.h"
 
@@ -97,6 +99,33 @@ class TestTorchSamples : public QObject, private TorchWindow {
     const auto said = [&] { return compare()->sentence()->text(); };
     QTRY_VERIFY2_WITH_TIMEOUT(said().contains("softmax"), qPrintable(said()), patience);
     shots(window_.get(), "torch-sample-axis");
+    // What the sample says: a click on the layer shows the operands of the op that the sentence names.
+    const auto* layers = compare()->findChild<inspector::LayersView*>();
+    QTRY_VERIFY_WITH_TIMEOUT(layers->isVisible() && layers->table()->topLevelItemCount() > 0, patience);
+    const auto row_of = [&](const QString& layer, const QString& value) {
+      for (int i = 0; i < layers->table()->topLevelItemCount(); ++i)
+        if (QTreeWidgetItem* row = layers->table()->topLevelItem(i);
+            row->text(0) == layer && row->text(1).startsWith(value))
+          return row;
+      return static_cast<QTreeWidgetItem*>(nullptr);
+    };
+    QVERIFY(row_of("attention", QStringLiteral("input 2×8×16")));  // which of the inputs
+    QTreeWidgetItem* const blamed = row_of("mlp", QStringLiteral("input from attention 2×8×16"));
+    QVERIFY(blamed && blamed->text(2).startsWith(QStringLiteral("≠ ")));
+    QTreeWidgetItem* const output = row_of("attention", "output");
+    QVERIFY(output);
+    layers->table()->scrollToItem(output);
+    QTest::mouseClick(layers->table()->viewport(), Qt::LeftButton, {},
+                      layers->table()->visualItemRect(output).center());
+    const auto* operands = compare()->operands();
+    QTRY_VERIFY_WITH_TIMEOUT(operands->isVisible() && operands->table()->topLevelItemCount() > 1, patience);
+    const protocol::ComparedRow* row = nullptr;
+    QTRY_VERIFY_WITH_TIMEOUT((row = compare()->model()->row(compare()->model()->currentRow())), patience);
+    QVERIFY(row->left && row->right);
+    QCOMPARE(QString::fromStdString(row->left->op), QString("softmax"));
+    QCOMPARE(QString::fromStdString(row->right->op), QString("aten._softmax"));
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), row->left->number, patience);
+    shots(window_.get(), "torch-sample-axis-op");
     for (const char* begin : {"scores = torch.tensor"})
       QCOMPARE(runToItsEnd(cellThatBegins(begin)), CellState::done);
   }

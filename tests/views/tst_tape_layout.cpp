@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <random>
 
+#include "engine/protocol/foreign_tapes.h"
 #include "fake_tape.h"
+#include "inspector/model/format.h"
+#include "inspector/model/torch_words.h"
 #include "inspector/panels/tape/layout_worker.h"
 #include "inspector/panels/tape/node_details.h"
 #include "inspector/panels/tape/node_style.h"
@@ -392,6 +395,42 @@ class TapeLayoutTest : public QObject {
                              "source\tcell of a1b2c3, line 1", "took\t2.50 µs"})
       QVERIFY2(lines.contains(QString::fromUtf8(line)), qPrintable(lines.join('\n')));
     QVERIFY(lines.filter(QStringLiteral("in 1")).value(0).contains(QStringLiteral("W:0")));
+  }
+
+  void graphsOfPyTorchHaveItsWords() {
+    protocol::Record record;
+    record.kind = protocol::RecordKind::playback;
+    record.op = "gradient";
+    record.tape = 3;
+    QCOMPARE(opText(record), QStringLiteral("gradient"));
+    record.tape = protocol::first_foreign_tape;
+    QCOMPARE(opText(record), QStringLiteral("backward"));
+
+    GraphNode node;
+    node.kind = NodeKind::playback;
+    node.op = QStringLiteral("gradient");
+    QCOMPARE(nodeText(node).title, QStringLiteral("playback"));
+    QCOMPARE(nodeText(node).lines, QStringList(QStringLiteral("the tape runs backwards")));
+    node.op = opText(record);
+    QCOMPARE(nodeText(node).title, QStringLiteral("backward"));
+    QCOMPARE(nodeText(node).lines, QStringList(QStringLiteral("the graph runs backwards")));
+
+    TapeGraph graph;
+    graph.nodes.resize(1);
+    graph.nodes[0].op = QStringLiteral("matmul");
+    graph.nodes[0].offTape = true;
+    QCOMPARE(apartTitle(graph), QStringLiteral("Not on a tape:"));
+    QVERIFY(spokenNode(graph.nodes[0]).endsWith(QStringLiteral("on no tape")));
+    graph.nodes[0].op = QStringLiteral("aten.mm");
+    QCOMPARE(apartTitle(graph), QStringLiteral("Not in the graph:"));
+    QVERIFY(spokenNode(graph.nodes[0]).endsWith(QStringLiteral("in no graph")));
+    graph.tape = 3;
+    QVERIFY(!isOfTorch(graph));
+    graph.tape = protocol::first_foreign_tape + 1;
+    QVERIFY(isOfTorch(graph));
+    QCOMPARE(torchDevice(QStringLiteral("/cpu:0")), QStringLiteral("cpu"));
+    QCOMPARE(torchDevice(QStringLiteral("/gpu:1")), QStringLiteral("cuda:1"));
+    QCOMPARE(torchDevice(QStringLiteral("cuda:0")), QStringLiteral("cuda:0"));
   }
 
   void nodesSayWhatTheyAre() {

@@ -258,6 +258,7 @@ class LayerPairing {
         layer.values.push_back(std::move(value));
       }
       part.values.clear();
+      layer.taken.insert(layer.taken.end(), part.taken.begin(), part.taken.end());
       part.folded = true;
       if (part.result <= layer.result) continue;
       layer.result = part.result;

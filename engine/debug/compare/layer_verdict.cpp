@@ -68,8 +68,13 @@ class LayerVerdict {
 
   const ComparedLayerPart* part_that_differs(const ComparedLayer& layer, LayerRole role) const {
     for (const ComparedLayerPart& part : layer.parts)
-      if (part.role == role && part.tensors.values == Agreement::differ) return &part;
+      if (part.role == role && part.tensors.values == Agreement::differ && !is_taken(part)) return &part;
     return nullptr;
+  }
+
+  /// Another layer's result: it is no further value of the first pass.
+  static bool is_taken(const ComparedLayerPart& part) {
+    return part.role == LayerRole::value && part.tensors.role.starts_with(taken_name);
   }
 
   /// Of a file's weights there is no order of ops: that of the layers. A loss comes last.
@@ -283,7 +288,8 @@ class LayerVerdict {
     std::uint64_t parts = 0, layers = 0;
     for (const ComparedLayer& layer : answer_.layers) {
       std::uint64_t agreeing = 0;
-      for (const ComparedLayerPart& part : layer.parts) agreeing += part.tensors.values == Agreement::agree;
+      for (const ComparedLayerPart& part : layer.parts)
+        agreeing += part.tensors.values == Agreement::agree && !is_taken(part);
       layers += agreeing > 0;
       parts += agreeing;
     }
@@ -302,7 +308,8 @@ class LayerVerdict {
       lefts += !layer.right;
       rights += !layer.left;
       for (const ComparedLayerPart& part : layer.parts)
-        transposed += part.tensors.values == Agreement::agree && part.tensors.layout.has_value();
+        transposed +=
+            part.tensors.values == Agreement::agree && part.tensors.layout.has_value() && !is_taken(part);
     }
     if (transposed)
       answer_.sentence += " " + counted(transposed, "value") + (transposed == 1 ? " agrees" : " agree") +

@@ -22,6 +22,8 @@ struct LayerRows {
 
 /// What the first backward pass went back from is called so.
 inline constexpr const char* loss_name = "loss";
+/// What a layer takes of another one is called so, and by that one's name.
+inline const std::string taken_name = "input from ";
 
 /// The first result of a record; 0: it has none.
 std::uint64_t first_output(const Trace& trace, std::uint32_t record);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t layers_glanced_at_once = 4096;
 constexpr std::size_t most_layers = 20'000;
+constexpr std::size_t most_taken = 200;  // by one layer
 /// What PyTorch's recorder calls a leaf for which it found no name.
 constexpr const char* unnamed_leaf = "leaf";
 
@@ -99,10 +100,23 @@ class LayerReader {
     }
     const std::vector<bool> overwritten = overwritten_inputs(record.head, record.inputs.size());
     for (std::size_t i = 0; i < record.inputs.size(); ++i)
-      if (const std::uint64_t id = record.inputs[i]; id && !overwritten[i] &&
-                                                     unwritten_.contents(id) == Contents::written &&
-                                                     comes_from_outside(id, number))
-        add_value(id, number);
+      if (const std::uint64_t id = record.inputs[i];
+          id && !overwritten[i] && unwritten_.contents(id) == Contents::written) {
+        if (comes_from_outside(id, number))
+          add_value(id, number);
+        else if (number != 0)
+          add_taken(id, number);
+      }
+  }
+
+  /// Not what comes from a layer inside of this one: the layer made it itself.
+  void add_taken(std::uint64_t tensor, std::size_t number) {
+    const std::uint32_t scope = trace_.scope_of(trace_.tensors().get(tensor).producer());
+    if (layer(scope) == number) return;
+    Layer& mine = found_.layers[number];
+    if (scope_text(scope).starts_with(mine.scope + "/") || mine.taken.size() == most_taken) return;
+    const auto same = [&](const TakenTensor& one) { return one.tensor == tensor; };
+    if (std::ranges::none_of(mine.taken, same)) mine.taken.push_back({tensor, scope});
   }
 
   /// No op made it, or one before the first layer began: weights and data are often made so.

@@ -25,10 +25,17 @@ struct LayerValue {
   std::uint64_t gradient = 0;  ///< of it, in the first backward pass; 0: none was found
 };
 
+/// What a layer takes of another one in the first pass.
+struct TakenTensor {
+  std::uint64_t tensor = 0;
+  std::uint32_t scope = 0;  ///< of the op that made it; 0: outside of all layers
+};
+
 struct Layer {
   std::string scope;  ///< as it was recorded; empty: outside of all layers
   std::string name;   ///< normal_name(), without what all layers of the side have before theirs
   std::vector<LayerValue> values;
+  std::vector<TakenTensor> taken;    ///< but for what a layer inside of it made
   std::vector<std::int64_t> output;  ///< unordered_extents() of the last result in the first pass
   std::uint32_t result = 0;          ///< the record that made it
   bool folded = false;               ///< all that it has is the counterpart's of the layer that it lies in

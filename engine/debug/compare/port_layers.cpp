@@ -89,6 +89,7 @@ class PortLayers {
       else if (const auto output = rows_.outputs.find(left); output != rows_.outputs.end())
         add_output(output->second, layer);
       add_values(*l, *r, layer);
+      add_taken(left, *r, layer);
       if (layer.parts.empty() && left == 0) return;  // nothing happens outside of layers
       rows_.layers.push_back(left);
     } else {
@@ -189,6 +190,33 @@ class PortLayers {
   std::vector<std::int64_t> extents(std::uint64_t tensor, bool right) const {
     const std::uint32_t spec = pairs_.trace(right).tensors().get(tensor).spec();
     return spec ? unordered_extents(spec_of(spec).shape) : std::vector<std::int64_t>{-1};
+  }
+
+  /// What comes from layers that are a pair: of several of the same extents it is the one that agrees, else
+  /// in order. Each of them is compared as a result, too, so that one that is gone is counted there.
+  void add_taken(std::size_t left, const Layer& r, ComparedLayer& layer) {
+    std::vector<bool> used(r.taken.size());
+    for (const TakenTensor& mine : port_.left.layers[left].taken) {
+      const std::size_t from = port_.left.layer_of(mine.scope);
+      if (from == left) continue;  // of a part of it that only one side has
+      std::optional<protocol::ComparedOperand> best;
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < r.taken.size(); ++i) {
+        if (used[i] || port_.pairs.right_of[from] != port_.right.layer_of(r.taken[i].scope) ||
+            extents(mine.tensor, false) != extents(r.taken[i].tensor, true))
+          continue;
+        pairs_.check_cancelled();
+        protocol::ComparedOperand both;
+        pairs_.fill(mine.tensor, r.taken[i].tensor, both);
+        const bool agrees = both.values == Agreement::agree;
+        if (!best || agrees) best = std::move(both), at = i;
+        if (agrees) break;
+      }
+      if (!best) continue;
+      used[at] = true;
+      best->role = taken_name + (from == 0 ? "outside of layers" : port_.left.layers[from].name);
+      layer.parts.push_back({LayerRole::value, std::move(*best), {}});
+    }
   }
 
   enum class Match : std::uint8_t { map, name, end_of_name, weight, extents };

@@ -4,6 +4,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/tensor_chips.h"
+#include "inspector/model/torch_words.h"
 
 namespace tapedeck::inspector {
 
@@ -119,12 +120,18 @@ QString WhyModel::refusal(Question question, const WhySubject& subject) const {
 }
 
 QString WhyModel::refusalOfCheck(const WhySubject& subject) const {
+  bool torch = false;
   const RecordNumber number = subject.tensor.producer ? subject.tensor.producer : subject.record;
   for (const RecordNumber at : {number, subject.record}) {
     const protocol::Record* record = session_->cachedRecord(at);
     // What is not here, and which VJP an op on a tape has, is the session's to judge.
     if (!record || record->backward || record->tape) return {};
+    torch = torch || isOfTorch(*record);
   }
+  if (torch)
+    return QStringLiteral(
+        "Autograd's graph does not have this op, so it has no gradient: select a backward pass, a VJP, a "
+        "gradient, or an op that ran with gradients on and read what requires one.");
   return QStringLiteral(
       "No tape recorded this op, so it has no gradient: select a playback, a VJP, a gradient, or an op that "
       "a "

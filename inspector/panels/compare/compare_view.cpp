@@ -233,6 +233,7 @@ void CompareView::Private::connectAll() {
     if (compared && !compared->port && below->currentWidget() == layers) page(operands);
   });
   QObject::connect(showOperands, &QAction::triggered, view, [this, page] { page(operands); });
+  QObject::connect(layers, &LayersView::opChosen, view, [this, page] { page(operands); });
   QObject::connect(showCurves, &QAction::triggered, view, [this, page] { page(curves); });
   QObject::connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, view,
                    [this](const QModelIndex& index) {

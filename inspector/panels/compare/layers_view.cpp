@@ -61,6 +61,18 @@ QString shapesOf(const protocol::ComparedOperand& one) {
   return side(one.left) + QStringLiteral(" | ") + side(one.right);
 }
 
+/// "output 2×8×16": several values of a layer may have one name.
+QString valueText(const protocol::ComparedOperand& one) {
+  const auto shape = [](const std::optional<protocol::TensorInfo>& tensor) {
+    return tensor ? shapeText(tensor->shape) : QString();
+  };
+  const QString left = shape(one.left), right = shape(one.right);
+  const QString both = left.isEmpty() || right.isEmpty() || left == right
+                           ? (left.isEmpty() ? right : left)
+                           : left + QStringLiteral(" | ") + right;
+  return QString::fromStdString(one.role) + (both.isEmpty() ? QString() : QLatin1Char(' ') + both);
+}
+
 }  // namespace
 
 LayersView::LayersView(CompareModel* model, QWidget* parent)
@@ -70,10 +82,12 @@ LayersView::LayersView(CompareModel* model, QWidget* parent)
                          {QStringLiteral("Layer"), QStringLiteral("Value"), QStringLiteral("Verdict"),
                           QStringLiteral("Largest difference")})),
       note_(plainLabel(this)),
-      show_(new QAction(QStringLiteral("Show the layer's output"), this)) {
+      show_(new QAction(QStringLiteral("Show the layer's op"), this)) {
   table_->header()->setStretchLastSection(true);
-  setKey(show_, {Qt::Key_Return, Qt::Key_Enter},
-         QStringLiteral("Go to the ops that made the layer's output"));
+  setKey(
+      show_, {Qt::Key_Return, Qt::Key_Enter},
+      QStringLiteral("Go to the op in which the layer differs first, else to the one that made its output, "
+                     "and show its operands side by side"));
   show_->setShortcutContext(Qt::WidgetShortcut);
   table_->addAction(show_);
   setFocusProxy(table_);
@@ -97,6 +111,7 @@ void LayersView::follow() {
   const int row = item->data(layer_column, row_role).toInt();
   model_->setCurrentRow(row);
   model_->show(row, false);
+  emit opChosen();
 }
 
 void LayersView::showLayers() {
@@ -118,6 +133,7 @@ void LayersView::showLayers() {
     QVariant row;
     for (const ComparedLayerPart& part : layer.parts)
       if (part.row) row = static_cast<int>(*part.row);
+    if (layers->first == i && layers->row) row = static_cast<int>(*layers->row);
     if (layer.parts.empty()) {
       const QString only = !layer.right  ? QStringLiteral("on the left only")
                            : !layer.left ? QStringLiteral("on the right only")
@@ -125,8 +141,8 @@ void LayersView::showLayers() {
       new QTreeWidgetItem(table_, {name, QString(), only, QString()});
     }
     for (const ComparedLayerPart& part : layer.parts) {
-      auto* item = new QTreeWidgetItem(table_, {name, QString::fromStdString(part.tensors.role),
-                                                verdictOf(part.tensors), distanceOf(part.tensors)});
+      auto* item = new QTreeWidgetItem(
+          table_, {name, valueText(part.tensors), verdictOf(part.tensors), distanceOf(part.tensors)});
       item->setData(layer_column, row_role, row);
       for (const int column : {layer_column, value_column, verdict_column, distance_column})
         item->setToolTip(column, plainTip(name + QLatin1Char('\n') + shapesOf(part.tensors)));

@@ -11,7 +11,8 @@ class QTreeWidget;
 
 namespace tapedeck::inspector {
 
-/// A line for each value of each layer. Enter or a click goes to the ops that made a layer's output.
+/// A line for each value of each layer. Enter or a click goes to the first op that differs of the layer that
+/// the sentence names, and of others to the ops that made their outputs.
 class LayersView : public QWidget {
   Q_OBJECT
  public:
@@ -19,6 +20,9 @@ class LayersView : public QWidget {
   QTreeWidget* table() const { return table_; }
   QLabel* note() const { return note_; }
   QAction* showAction() const { return show_; }
+
+ signals:
+  void opChosen();  ///< its row is the current one
 
  private:
   void showLayers();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/protocol/foreign_tapes.h"
 #include "inspector/model/format.h"
+#include "inspector/model/torch_words.h"
 
 namespace tapedeck::inspector {
 
@@ -112,8 +114,9 @@ NodeText nodeText(const GraphNode& node) {
       text.lines << shapeAndType(node) << second;
       break;
     case NodeKind::playback:
-      text.title = QStringLiteral("playback");
-      text.lines << QStringLiteral("the tape runs backwards");
+      text.title = node.op == torchPlayback ? torchPlayback : QStringLiteral("playback");
+      text.lines << (node.op == torchPlayback ? QStringLiteral("the graph runs backwards")
+                                              : QStringLiteral("the tape runs backwards"));
       break;
     case NodeKind::more:
       text.title = node.op;
@@ -202,8 +205,14 @@ QString frameTitle(const GraphNode& node) {
   return (node.backward ? QStringLiteral("∂ %1: your VJP") : QStringLiteral("%1: your ops")).arg(node.op);
 }
 
-QString apartTitle() {
-  return QStringLiteral("Not on a tape:");
+bool isOfTorch(const TapeGraph& graph) {
+  if (graph.tape) return graph.tape >= protocol::first_foreign_tape;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const GraphNode& node) { return isTorchOp(node.op); });
+}
+
+QString apartTitle(const TapeGraph& graph) {
+  return isOfTorch(graph) ? QStringLiteral("Not in the graph:") : QStringLiteral("Not on a tape:");
 }
 
 QString spokenNode(const GraphNode& node) {
@@ -216,7 +225,8 @@ QString spokenNode(const GraphNode& node) {
   if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
   if (node.complete) parts << QStringLiteral("its gradient is complete");
   if (node.odd) parts << QStringLiteral("holds NaN or infinity");
-  if (node.offTape) parts << QStringLiteral("on no tape");
+  if (node.offTape)
+    parts << (isTorchOp(node.op) ? QStringLiteral("in no graph") : QStringLiteral("on no tape"));
   return parts.join(QStringLiteral(", "));
 }
 

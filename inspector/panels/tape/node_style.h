@@ -53,7 +53,9 @@ QString oddText();
 /// Of the frame around a custom gradient's ops.
 QString frameTitle(const GraphNode& node);
 /// Of the ops below the tape that are not on it.
-QString apartTitle();
+QString apartTitle(const TapeGraph& graph);
+/// Whether what is shown is PyTorch's graph, or ops of it.
+bool isOfTorch(const TapeGraph& graph);
 
 /// One line for screen readers: "op matmul, output 2×2 float32, value …".
 QString spokenNode(const GraphNode& node);

@@ -131,8 +131,8 @@ void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
 
 void TapeScene::drawApart() {
   if (laid_.layout.apart.isNull()) return;
-  painter_.textIn(camera_.toWidget(laid_.layout.apart), apartTitle(), node_line_size * camera_.zoom,
-                  painter_.theme().faintText);
+  painter_.textIn(camera_.toWidget(laid_.layout.apart), apartTitle(laid_.graph),
+                  node_line_size * camera_.zoom, painter_.theme().faintText);
 }
 
 void TapeScene::drawEdge(int index) {

@@ -63,7 +63,7 @@ class SvgWriter {
     for (std::size_t i = 0; i < graph_.edges.size(); ++i)
       writeEdge(graph_.edges[i], layout_.edges[i], layout_.labels[i]);
     if (!layout_.apart.isNull())
-      text({layout_.apart.center().x(), layout_.apart.center().y() + 4}, apartTitle(), node_line_size,
+      text({layout_.apart.center().x(), layout_.apart.center().y() + 4}, apartTitle(graph_), node_line_size,
            theme_.faintText, false, "middle");
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       if (!layout_.nodes[i].isNull()) writeNode(graph_.nodes[i], layout_.nodes[i]);

@@ -170,10 +170,15 @@ struct TapeView::Private {
       return number == 1 ? QStringLiteral("1 ") + one : countText(number) + QLatin1Char(' ') + many;
     };
     QStringList parts;
-    parts << (graph.tape ? tapeName(graph.tape) : QStringLiteral("no tape"));
+    const bool torch = isOfTorch(graph);
+    parts << (graph.tape ? tapeName(graph.tape)
+              : torch    ? QStringLiteral("no autograd graph")
+                         : QStringLiteral("no tape"));
     parts << counted(graph.ops, QStringLiteral("op"), QStringLiteral("ops"));
     if (graph.vjps) parts << counted(graph.vjps, QStringLiteral("VJP"), QStringLiteral("VJPs"));
-    if (graph.offTape) parts << QStringLiteral("%1 on no tape").arg(countText(graph.offTape));
+    if (graph.offTape)
+      parts << QStringLiteral("%1 on no %2")
+                   .arg(countText(graph.offTape), torch ? QStringLiteral("graph") : QStringLiteral("tape"));
     if (graph.dropped) parts << QStringLiteral("%1 older ones not shown").arg(countText(graph.dropped));
     if (const QString checked = odd->sentence(); !checked.isEmpty()) parts << checked;
     if (const QString shown = tools->summary(); !shown.isEmpty()) parts << shown;

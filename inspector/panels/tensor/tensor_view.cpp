@@ -10,6 +10,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/model/torch_words.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tensor/element_link.h"
 #include "inspector/panels/tensor/heat_options.h"
@@ -184,8 +185,18 @@ struct TensorView::Private {
     }
     if (!chip->info.dtype.empty())
       parts << shapeText(chip->info.shape) << QString::fromStdString(chip->info.dtype);
-    if (!chip->info.device.empty()) parts << QString::fromStdString(chip->info.device);
+    if (const QString device = QString::fromStdString(chip->info.device); !device.isEmpty())
+      parts << (isOfTorchProgram(*chip) ? torchDevice(device) : device);
     return parts.join(QStringLiteral(" · "));
+  }
+
+  /// By the op that it is shown of, or that made it.
+  bool isOfTorchProgram(const TensorChip& chip) const {
+    for (const RecordNumber number :
+         {RecordNumber{chip.record}, RecordNumber{chip.info.producer}, model->session()->cursor()})
+      if (const protocol::Record* record = number ? model->session()->cachedRecord(number) : nullptr)
+        return isOfTorch(*record);
+    return false;
   }
 
   void updateTitle() { title->setText(titleText()); }

@@ -7,6 +7,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/notation.h"
+#include "inspector/model/torch_words.h"
 #include "inspector/panels/vjp/broadcast_text.h"
 #include "inspector/panels/vjp/formula_tex.h"
 #include "inspector/panels/vjp/sum_lines.h"
@@ -200,11 +201,17 @@ class Builder {
       const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
       tensorRow(symbol.symbol, gradient, tensor, -1, place);
     }
-    if (!parts_.vjp)
-      paragraph(parts_.forward && forward_.tape == 0
-                    ? QStringLiteral("No tape recorded this op, so no playback will reach it.")
-                    : QStringLiteral("No playback has reached this op yet: there is no cotangent."),
-                SheetTone::faint);
+    if (!parts_.vjp) paragraph(withoutVjp(), SheetTone::faint);
+  }
+
+  QString withoutVjp() const {
+    const bool taped = !parts_.forward || forward_.tape != 0;
+    if (isOfTorch(forward_))
+      return taped
+                 ? QStringLiteral("No backward() has reached this op yet: there is no cotangent.")
+                 : QStringLiteral("Autograd's graph does not have this op, so no backward() will reach it.");
+    return taped ? QStringLiteral("No playback has reached this op yet: there is no cotangent.")
+                 : QStringLiteral("No tape recorded this op, so no playback will reach it.");
   }
 
   /// Name, shape, and the figures that distinguish values.

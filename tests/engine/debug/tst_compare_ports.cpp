@@ -1,6 +1,7 @@
 // A port beside its original: layers, weights and gradients of two frameworks, with their axes in any order.
 #include <QTemporaryDir>
 #include <QtTest>
+#include <map>
 
 #include "engine/data/safetensors.h"
 #include "engine/debug/compare/layouts.h"
@@ -136,6 +137,39 @@ class TestComparePorts : public QObject {
     const ComparedOperands operands = runs.operands(compared, first.row.value(), 1e-5);
     QVERIFY(std::ranges::any_of(operands.operands,
                                 [](const ComparedOperand& one) { return one.result && one.differing == 4; }));
+  }
+
+  // Else the rows of a layer behind a fault would blame that layer, too: its inputs would all agree.
+  void what_a_layer_takes_of_another_is_compared() {
+    Runs runs;
+    const Model model;
+    Model faulty = model;
+    faulty.bias = numbers({4}, 1.5f);
+    const ComparedSide left = runs.run([&] { model.original(runs); });
+    const ComparedSide right = runs.run([&] { faulty.port(runs); });
+    const ComparedLayers found = layers(runs, compare(runs, left, right));
+    QCOMPARE(found.layers.at(found.first.value()).left.value(), std::string("dense"));
+    std::map<std::string, const ComparedLayerPart*> taken;
+    for (const ComparedLayer& layer : found.layers)
+      for (const ComparedLayerPart& part : layer.parts)
+        if (part.tensors.role.starts_with("input from")) taken[layer.left.value()] = &part;
+    QCOMPARE(taken.size(), std::size_t(1));
+    const ComparedLayerPart& input = *taken.at("dense_1");
+    QCOMPARE(input.tensors.role, std::string("input from outside of layers"));  // the relu between them
+    QVERIFY(input.role == LayerRole::value && input.tensors.values == Agreement::differ);
+    QCOMPARE(input.tensors.left.value().shape, std::vector<std::int64_t>({2, 4}));
+
+    // Where all agrees it counts as no further value.
+    const ComparedSide faithful = runs.run([&] { model.port(runs); });
+    const ComparedLayers same = layers(runs, compare(runs, left, faithful));
+    const ComparedLayerPart* agreeing = find_part(same, LayerRole::value, "input from");
+    QVERIFY(agreeing && agreeing->tensors.values == Agreement::agree);
+    std::size_t others = 0;
+    for (const ComparedLayer& layer : same.layers)
+      for (const ComparedLayerPart& part : layer.parts)
+        others += !part.tensors.role.starts_with("input from");
+    QVERIFY2(contains(same.sentence, "No compared value differs: " + std::to_string(others) + " values of"),
+             same.sentence.c_str());
   }
 
   void gradients_of_weights_and_outputs_are_compared() {
