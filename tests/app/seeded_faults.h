@@ -215,7 +215,8 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"Its forward op is log \\(op [\\d,]+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
+       {"(Its forward op|The forward op of that infinity) is log \\(op [\\d,]+, line 5\\) with x\\[\\d+, "
+        "\\d\\] = 0\\.0",
         "The 0\\.0 in it was made by divide \\(op [\\d,]+, line 4\\): [\\d.]+ / inf",
         "was born in exp \\(op [\\d,]+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than "
         "65504"},
@@ -237,7 +238,8 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"There 0 · ∞ is undefined", "Its forward op is sqrt \\(op [\\d,]+, line 4\\) with x = 0\\.0"}},
+       {"There 0 · ∞ is undefined",
+        "(Its forward op|The forward op of that infinity) is sqrt \\(op [\\d,]+, line 4\\) with x = 0\\.0"}},
       {"weight not transposed in a square layer",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

@@ -143,8 +143,23 @@ assert answer["sentence"] == why("birth", points.grad)["sentence"]
             (w * w).sum().sqrt().backward()
             answer = has(why("birth", w.grad), "born in aten.mul.Tensor", "inf · 0.0", "The infinity in it was born in aten.div.Tensor")
             first, second = answer["sentence"].split("The infinity in it")
-            assert "Its forward op is aten.mul.Tensor" in first and "Its forward op is aten.sqrt" in second, answer
+            assert "Its forward op is aten.mul.Tensor" in first and "The forward op of that infinity is aten.sqrt" in second, answer
         """)
+
+    def test_the_cause_of_a_nan_in_a_softmax_is_in_its_own_row(self):
+        for dim, log in ((1, ""), (0, ""), (1, "log_")):
+            self.check(f"""
+                gradient, scores = torch.ones(4, 4), torch.randn(4, 4, requires_grad=True)
+                gradient[0, 3] = gradient[3, 1] = float("inf")
+                torch.{log}softmax(scores, {dim}).backward(gradient / torch.ones(4, 4))
+                bad = scores.grad.isnan().nonzero().tolist()
+                assert bad, scores.grad
+                for row, column in bad:
+                    answer = has(why("birth", scores.grad, (row, column)), "born in aten._{log}softmax_backward_data")
+                    born = reason(answer, "born")
+                    shown = [one for one in born["operands"] if one.startswith("grad_output[")]
+                    assert shown and all(f"[{{row}}, " in one if {dim} else f", {{column}}]" in one for one in shown), (row, column, born)
+            """)
 
     def test_only_of_ops_by_element_the_operands_have_the_same_place(self):
         self.check("""

@@ -134,6 +134,69 @@ class NoGradients(WhyPrograms):
             has(why("gradient", x), "ends at aten.zeros_like", "reads the shape")
         """)
 
+    def test_the_backward_pass_is_that_of_the_op(self):
+        """Not the newest one: of an op of an early step the one of its own graph, or else of its own step."""
+        self.check("""
+            torch.manual_seed(0)
+            x, y = torch.randn(8, 3), torch.randn(8, 1)
+            first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+            optimizer = torch.optim.SGD(second.parameters(), lr=0.01)
+            for step in range(5):
+                optimizer.zero_grad()
+                h = torch.relu(first(x)).detach()
+                unused = torch.sign(x)
+                loss = (second(h) - y).square().mean()
+                loss.backward()
+                optimizer.step()
+                if step % 2 == 0: loss.item()
+            passes = [one["number"] for one in records(kind="playback")]
+            assert len(passes) == 5
+            def asked(step, op, which="outputs"):
+                one = [one for one in records(kind="op", op=op) if not one["backward"]][step]
+                tensor = one[which][0]["id"]
+                answers = [why("gradient", tensor, record=one["number"])]
+                if which == "outputs":
+                    answers.append(why("gradient", tensor))
+                for answer in answers:
+                    assert f"(op {passes[step]}, line" in answer["sentence"] or reason(answer, "came here")["record"] > passes[step], answer
+                    assert answer.get("complete") and answer["sentence"] == answers[0]["sentence"], answers
+                return answers[0]
+            for step in (0, 1, 4):
+                answer = has(asked(step, "aten.relu"), "ends at aten.detach", "detach() or .data cuts the graph")
+                assert reason(answer, "stopped")["line"] == line_of("torch.relu(first(x))"), answer
+                has(asked(step, "aten.sign"), "does not depend on it")
+                answer = has(asked(step, "aten.mean"), "The gradient came as far as", "aten.mean")
+                came = reason(answer, "came here")["record"]
+                assert passes[step] < came and (step == 4 or came < passes[step + 1]), (answer, passes)
+            # Of a value of a parameter: the pass of the step whose op reads it.
+            turned = [one for one in records(kind="op", op="aten.t") if not one["backward"] and one["inputs"][0]["shape"] == [1, 4]]
+            for one, number in zip(turned, passes, strict=True):
+                has(why("gradient", one["inputs"][0]["id"], record=one["number"]), f"In the backward pass (op {number}, ")
+        """)
+
+    def test_a_second_pass_may_be_the_one_that_comes_to_it(self):
+        """As in a GAN: the first pass reads it behind detach(), the second one goes through it."""
+        self.check("""
+            maker, judge = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+            for _ in range(3):
+                made = maker(torch.randn(4, 2))
+                judge(made.detach()).mean().backward()
+                judge(made).mean().backward()
+            passes = [one["number"] for one in records(kind="playback")]
+            one = [one for one in records(kind="op", op="aten.addmm") if one["outputs"][0]["shape"] == [4, 3]][0]
+            answer = has(why("gradient", one["outputs"][0]["id"], record=one["number"]), "The gradient came as far as")
+            assert passes[1] < reason(answer, "came here")["record"] < passes[2], (answer, passes)
+        """)
+
+    def test_a_variable_that_is_asked_about_by_itself_has_the_newest_pass(self):
+        self.check("""
+            x = torch.ones(3, requires_grad=True)
+            for _ in range(3):
+                (x * 2).sum().backward()
+            last = records(kind="playback")[-1]["number"]
+            has(why("gradient", x), f"In the backward pass (op {last}, ")
+        """)
+
 
 if __name__ == "__main__":
     main()

@@ -75,7 +75,12 @@ class Traced(unittest.TestCase):
             answer = self.why(question, arrived["number"], gradient)
             self.assertFalse(answer["complete"], answer)
             self.assertIn("PyTorch, which is not loaded", answer["sentence"])
-        root = next(one for one in self.records if one["op"] == "aten.sqrt")
+            self.assertNotIn("failed when it ran again", answer["sentence"])
+        for root in (one for one in self.records if one["op"] == "aten.sqrt"):
+            answer = self.why("exactness", root["number"], root["outputs"][0]["id"])
+            self.assertFalse(answer["complete"], answer)
+            self.assertIn("How exact it is, is not known", answer["sentence"])
+            self.assertNotIn("in float64, too", answer["sentence"])  # nothing ran in float64
         self.assertIn("born in aten.sqrt", self.why("birth", root["number"], root["outputs"][0]["id"])["sentence"])
 
 

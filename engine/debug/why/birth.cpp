@@ -108,6 +108,7 @@ class Birth {
     RecordView none;
     none.head.location = assignment->location;
     protocol::Reason reason = past_.reason(none, "assigned", info.name + " was given this value.");
+    reason.record = {};
     reason.op = info.name;
     show(reason, spot);
     keep(std::move(reason));
@@ -311,7 +312,7 @@ class Birth {
       for (std::size_t i = 1; i < births_.size(); ++i)
         sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
                     births_[i].name + (births_[i].call.empty() ? "" : ": " + births_[i].call) + "." +
-                    (births_[i].also.empty() ? "" : " " + births_[i].also);
+                    also_text(births_[i]);
       if (!origin_.empty()) sentence += " The infinity in it came from Python.";
     } else if (!origin_.empty()) {
       sentence = what + " was born in no op: it came in with a value from Python.";
@@ -330,6 +331,14 @@ class Birth {
     std::string also;  ///< the forward op behind it; where its divisor came from
     NotFinite kind = NotFinite::nan;
   };
+
+  /// Of a later birth "its forward op" could be read as that of the first.
+  static std::string also_text(const BirthPlace& birth) {
+    constexpr std::string_view its = "Its forward op";
+    if (birth.also.empty()) return {};
+    if (!birth.also.starts_with(its)) return " " + birth.also;
+    return std::string(" The forward op of that ") + kind_text(birth.kind) + birth.also.substr(its.size());
+  }
 
   Past& past_;
   const Subject& subject_;

@@ -264,11 +264,19 @@ std::optional<Places> read_by_reduction(const RecordView& record, const Tensor& 
   return places;
 }
 
-/// What is read for an element of a softmax, or of its logarithm: its row.
+/// PyTorch's, which takes the gradient and the softmax's own result.
+bool softmax_gradient(const ForeignOp& op) {
+  const std::string name = short_name(*op.row);
+  return name == "_softmax_backward_data" || name == "_log_softmax_backward_data";
+}
+
+/// What is read for an element of a softmax, or of its logarithm, and of their gradients: its row.
 std::optional<Places> read_by_softmax(const RecordView& record, const Tensor& input, std::int64_t place) {
   const ForeignOp* foreign = foreign_of(*record.head.op);
   const OpDef& op = foreign && foreign->counterpart ? *foreign->counterpart : *record.head.op;
-  if ((op.name != "softmax" && op.name != "log_softmax") || input.rank() == 0) return std::nullopt;
+  const bool backward = foreign && softmax_gradient(*foreign);
+  if ((op.name != "softmax" && op.name != "log_softmax" && !backward) || input.rank() == 0)
+    return std::nullopt;
   const Attribute* given = foreign ? attribute(record, "dim") : attribute(record, "axis");
   const auto* along = given ? std::get_if<std::int64_t>(given) : nullptr;
   const int rank = input.rank();
@@ -390,6 +398,9 @@ std::vector<ReadPlaces> places_read(Elementwise& elementwise, const RecordView& 
     return read_by_matmul(record, inputs, output.value, place);
   if (inputs.size() == 1 && inputs[0].shape() == output.value.shape())
     if (auto row = read_by_softmax(record, inputs[0], place)) return {std::move(row)};
+  if (inputs.size() == 2 && inputs[0].shape() == output.value.shape() &&
+      inputs[1].shape() == inputs[0].shape())
+    if (auto row = read_by_softmax(record, inputs[0], place)) return {row, row};
   if (inputs.size() == 1)
     if (auto places = read_by_reduction(record, inputs[0], output.value, place)) return {std::move(places)};
   if (may_move(record, inputs)) try {

@@ -197,6 +197,7 @@ class Exactness {
       bool narrow = false;
       Tensors outputs = run_wide(record, exact, dtypes, &narrow);
       if (narrow) not_wide_.add(record, {});
+      ++ran_again_;
       Tensors alone = differ ? run_wide(record, given, dtypes) : outputs;
       return {std::move(outputs), std::move(alone)};
     } catch (const RandomOpError&) {
@@ -236,15 +237,23 @@ class Exactness {
   /// Of a result of an op that cannot run again: there are no digits to tell. Empty: it is none.
   std::string alone_text() {
     const RecordView* maker = past_.maker(tensor_);
-    if (!maker) return {};
+    if (!maker) return ran_again_ == 0 && not_again_.count > 0 ? none_ran_text() : std::string();
     if (drawn_.has(*maker))
       return "It is what " + past_.name(*maker) +
              " drew: of a random number each digit is as it was drawn, and there is no rounding to find. In "
              "float64 other numbers would be drawn.";
+    if (ran_again_ == 0 && not_again_.count > 0 && !not_again_.has(*maker)) return none_ran_text();
     if (!not_again_.has(*maker)) return {};
     answer_.complete = false;
     return "How exact it is, is not known: " + past_.name(*maker) +
            ", which made it, cannot run again here (" + not_again_.why_of(*maker) + ").";
+  }
+
+  /// What counts as exact on the whole way says nothing of float64.
+  std::string none_ran_text() {
+    answer_.complete = false;
+    return "How exact it is, is not known: of the ops that led to it none ran in float64. " +
+           not_again_.text(past_) + " cannot run again here (" + not_again_.why + ").";
   }
 
   void release(std::uint64_t id) {
@@ -367,6 +376,7 @@ class Exactness {
   DigitsOff result_;
   std::uint64_t bytes_ = 0;
   Ops not_again_, not_wide_, drawn_;
+  std::uint64_t ran_again_ = 0;  ///< in float64
   bool too_many_ = false;
 };
 

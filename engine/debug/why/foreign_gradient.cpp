@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t first_foreign_tape = 1u << 30;  // of engine/python/torch
 constexpr std::size_t most_older_values = 10'000;
+constexpr std::uint32_t passes_glanced_at_once = 4096;
 
 bool is_all_zero(const Tensor& value) {
   bool zero = value.count() > 0;
@@ -127,6 +128,73 @@ protocol::Because of_result(Past& past, const RecordView& maker, const RecordVie
   return answer;
 }
 
+const RecordView& outermost(Past& past, const RecordView& playback) {
+  const RecordView* found = &playback;
+  for (const RecordView* at = past.record(playback.head.parent); at; at = past.record(at->head.parent))
+    if (at->head.kind == EventKind::playback) found = at;
+  return *found;
+}
+
+bool has_tensor(const RecordView& record, std::uint64_t tensor) {
+  return std::ranges::count(record.inputs, tensor) > 0 || std::ranges::count(record.outputs, tensor) > 0;
+}
+
+/// As optimisers do, and initialisers: autograd records none of it.
+bool is_write_of_variable(const RecordView& record) {
+  const ForeignOp* op = foreign_op_of(record);
+  return op && op->writes && record.head.tape == 0;
+}
+
+/// The newest backward pass of PyTorch's that began before that record.
+const RecordView* foreign_playback_before(Past& past, std::uint32_t number) {
+  const std::vector<RequestedGradients> requests = past.recorder().data_flow().gradient_requests();
+  for (auto request = requests.rbegin(); request != requests.rend(); ++request) {
+    const RecordView* playback = request->playback < number ? past.record(request->playback) : nullptr;
+    if (playback && is_foreign_playback(past, *playback)) return &outermost(past, *playback);
+  }
+  return nullptr;
+}
+
+/// Looks for the backward pass that a tensor belongs to, in records in their order.
+class PassesAfter {
+ public:
+  /// The op whose VJP takes or gives the tensor's gradient, and the record that passes come after.
+  PassesAfter(std::uint64_t tensor, std::uint32_t op, const RecordView& after)
+      : derived_{tensor}, op_(op), after_(after.number), newest_before_(tensor) {
+    for (const std::uint64_t id : after.outputs) newest_before_ = std::max(newest_before_, id);
+  }
+
+  void look(const RecordGlance& glance) {
+    const auto is_derived = [&](std::uint64_t id) { return id != 0 && derived_.contains(id); };
+    if (glance.head.kind == EventKind::playback) {
+      if (glance.number <= after_) return;
+      if (dependent_ == 0 && std::ranges::any_of(glance.inputs, is_derived)) dependent_ = glance.number;
+      if (later_ == 0 && std::ranges::any_of(glance.inputs, [&](auto id) { return id > newest_before_; }))
+        later_ = glance.number;
+      return;
+    }
+    if (glance.head.kind == EventKind::vjp) {
+      if (reached_ == 0 && glance.number > after_ && glance.head.forward == op_) reached_ = glance.number;
+      return;
+    }
+    // What an optimiser writes depends on everything, and all later steps on that.
+    const ForeignOp* op = glance.head.op ? foreign_of(*glance.head.op) : nullptr;
+    if (glance.head.backward || (op && op->writes && glance.head.tape == 0)) return;
+    if (std::ranges::any_of(glance.inputs, is_derived))
+      derived_.insert(glance.outputs.begin(), glance.outputs.end());
+  }
+
+  std::uint32_t reached() const { return reached_; }      ///< a VJP of the op; 0: none
+  std::uint32_t dependent() const { return dependent_; }  ///< the first pass whose result depends on it
+  std::uint32_t later() const { return later_; }          ///< the first whose result is newer than the record
+
+ private:
+  std::set<std::uint64_t> derived_;
+  const std::uint32_t op_, after_;
+  std::uint64_t newest_before_;  ///< the newest tensor when the record ended
+  std::uint32_t reached_ = 0, dependent_ = 0, later_ = 0;
+};
+
 }  // namespace
 
 bool is_foreign_playback(Past& past, const RecordView& playback) {
@@ -138,10 +206,36 @@ bool is_foreign_playback(Past& past, const RecordView& playback) {
 
 const RecordView* newest_foreign_playback(Past& past) {
   const RecordView* playback = past.record(past.recorder().data_flow().newest_playback());
-  if (!playback || !is_foreign_playback(past, *playback)) return nullptr;
-  for (const RecordView* at = past.record(playback->head.parent); at; at = past.record(at->head.parent))
-    if (at->head.kind == EventKind::playback) playback = at;
-  return playback;
+  return playback && is_foreign_playback(past, *playback) ? &outermost(past, *playback) : nullptr;
+}
+
+const RecordView* foreign_playback_for(Past& past, std::uint64_t tensor, const RecordView* looked_at) {
+  const RecordView* maker = past.maker(tensor);
+  if (maker && (!foreign_op_of(*maker) || maker->head.backward || is_write_of_variable(*maker)))
+    maker = nullptr;
+  const bool asked_there = looked_at && !looked_at->head.backward && has_tensor(*looked_at, tensor);
+  const RecordView* from = asked_there ? looked_at : maker;
+  const RecordView* newest = newest_foreign_playback(past);
+  if (!from || !newest) return newest;
+  if (asked_there && is_write_of_variable(*from) && std::ranges::count(from->inputs, tensor) > 0) {
+    const RecordView* before = foreign_playback_before(past, from->number);  // whose gradient it used
+    return before ? before : newest;
+  }
+  PassesAfter passes(tensor, maker ? maker->number : from->number, *from);
+  const Trace& trace = past.recorder().trace();
+  const std::uint32_t last = trace.newest();
+  for (std::uint32_t first = maker ? maker->number + 1 : from->number; first <= last;
+       first += passes_glanced_at_once) {
+    check_cancelled(past.cancel());
+    trace.glance(first, std::min(last, first + passes_glanced_at_once - 1),
+                 [&](const RecordGlance& glance) { passes.look(glance); });
+    if (passes.reached() != 0) break;
+  }
+  const RecordView* reached = past.record(passes.reached());
+  const RecordView* playback = reached ? past.around(*reached, EventKind::playback) : nullptr;
+  if (!playback) playback = past.record(passes.dependent());
+  if (!playback) playback = past.record(passes.later());
+  return playback && is_foreign_playback(past, *playback) ? &outermost(past, *playback) : newest;
 }
 
 std::vector<Arrival> arrivals_in(Past& past, const RecordView& playback) {

@@ -16,6 +16,13 @@ bool is_foreign_playback(Past& past, const RecordView& playback);
 /// PyTorch's.
 const RecordView* newest_foreign_playback(Past& past);
 
+/// The backward pass that a tensor's gradient is asked of, where the user looks at that record (or nowhere:
+/// nullptr): the first one after the record, or after what made the tensor, that comes to the tensor's own
+/// op; else the first whose result depends on the tensor; else the first whose result is newer than the
+/// record. Of a variable that is asked about nowhere, and where there is none of these, it is the newest.
+/// nullptr: the newest is none of PyTorch's. Throws Cancelled.
+const RecordView* foreign_playback_for(Past& past, std::uint64_t tensor, const RecordView* looked_at);
+
 /// A gradient that arrived at a variable: `grad` became it, or had it added.
 struct Arrival {
   const RecordView* record = nullptr;

@@ -124,7 +124,7 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   // A tensor of the forward pass: the gradient with respect to it.
   const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;
-  if (!playback) playback = newest_foreign_playback(past);
+  if (!playback) playback = foreign_playback_for(past, subject.tensor, looked_at);
   if (!playback) playback = past.record(data_flow.playback_for(subject.tensor));
   if (!playback) playback = past.record(data_flow.newest_playback());
   if (!playback)

@@ -70,7 +70,7 @@ std::optional<GradientAsked> about_foreign(Past& past, const Subject& subject, c
   }
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && (!foreign_op_of(*maker) || maker->head.tape != 0 || maker->head.backward)) return std::nullopt;
-  const RecordView* playback = newest_foreign_playback(past);
+  const RecordView* playback = foreign_playback_for(past, subject.tensor, record);
   if (!playback) return std::nullopt;
   const std::set<std::uint64_t> values = values_of_foreign(past, subject.tensor);
   for (const Arrival& arrival : arrivals_in(past, *playback))

@@ -25,8 +25,8 @@ Tensors run_foreign(const OpContext& context) {
   const ForeignOp* op = foreign_of(context.op);
   if (!forward || !op)
     fail<UnimplementedError>(context.op.name,
-                             ": is an op of PyTorch, which is not loaded in this process: the value can only "
-                             "be seen where it was kept");
+                             " needs PyTorch, which is not loaded in this process: its results can only be "
+                             "seen where they were kept");
   return forward(*op, context);
 }
 
@@ -453,7 +453,7 @@ Tensors foreign_gradients(const VjpContext& context) {
   const ForeignOp* op = foreign_of(context.op);
   if (!gradients || !op)
     fail<UnimplementedError>(context.op.name,
-                             ": is an op of PyTorch, which is not loaded in this process: it cannot be "
+                             " needs PyTorch, which is not loaded in this process: it cannot be "
                              "differentiated again here");
   return gradients(*op, context);
 }

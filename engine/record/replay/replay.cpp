@@ -207,6 +207,8 @@ class Replay {
     if (recorder_.file()) check_announced(recorder_, record, inputs, limits_.bytes);
     try {
       outputs = run_again(recorder_, record, inputs, record.head.attributes);
+    } catch (const UnimplementedError& error) {  // as PyTorch's ops where PyTorch is not: it did not run
+      refuse("gone", "Op ", number, " (", record.name(), ") cannot run again: ", error.what());
     } catch (const std::exception& error) {
       refuse("gone", "Op ", number, " (", record.name(), ") failed when it ran again: ", error.what());
     }
