@@ -240,18 +240,19 @@ bool is_variadic_sequence(const InputSpec& spec, PyObject* value) {
 namespace {
 
 /// Where the call's tensors are, those in its lists too: on the first GPU, else on the CPU. Nothing where
-/// there are none.
+/// there are none, or symbolic ones alone: these are on no device.
 std::optional<Device> device_of_tensors(PyObject* const* values, std::size_t count, bool in_lists = true) {
   std::optional<Device> found;
   for (std::size_t i = 0; i < count; ++i) {
     std::optional<Device> device;
-    if (is_tensor(values[i]))
-      device = tensor_of(values[i]).device();
-    else if (is_variable(values[i]))
+    if (is_tensor(values[i])) {
+      if (!tensor_of(values[i]).is_symbolic()) device = tensor_of(values[i]).device();
+    } else if (is_variable(values[i])) {
       device = variable_of(values[i]).device();
-    else if (in_lists && (PyList_Check(values[i]) || PyTuple_Check(values[i])))
+    } else if (in_lists && (PyList_Check(values[i]) || PyTuple_Check(values[i]))) {
       device = device_of_tensors(PySequence_Fast_ITEMS(values[i]),
                                  static_cast<std::size_t>(PySequence_Fast_GET_SIZE(values[i])), false);
+    }
     if (device && device->kind == DeviceKind::gpu) return device;
     if (device) found = device;
   }

@@ -9,6 +9,7 @@ import numpy as np
 from device_names import CPU, GPU
 import tapedeck as tf
 from gpus import emulated, OnGpus, setUpModule  # noqa: F401
+from graph_mode import graphs
 
 
 class Forked(OnGpus):
@@ -48,6 +49,20 @@ class Training(OnGpus):
             y = again.f(x)
         self.assertEqual((y.device, y.numpy().tolist()), (GPU, module.f(x).numpy().tolist()))
         self.assertEqual(tape.gradient(y, again.w).numpy().tolist(), [[1, 1], [-1, -1]])
+
+    def test_lists_beside_tensors_of_a_trace(self):
+        w = tf.Variable([[1., 2.], [3., 4.]])
+        x = tf.constant([[1., -1.], [2., 2.]])
+        functions = (lambda x: tf.matmul(x, w) + [1., 0.], lambda x: [[1.], [0.]] * x, lambda x: tf.where(x > [0., 3.], x, [5., 6.]),
+                     lambda x: tf.concat([x, [[7., 8.]]], 0))
+        with graphs():
+            for function in functions:
+                for signature in (None, [tf.TensorSpec([None, 2])]):
+                    found = tf.function(function, input_signature=signature)(x)
+                    self.assertEqual((found.device, found.numpy().tolist()), (GPU, function(x).numpy().tolist()))
+            with tf.device("/cpu:0"):
+                here = tf.function(lambda x: x + [1., 0.])(x.cpu())
+        self.assertEqual((here.device, here.numpy().tolist()), (CPU, [[2., -1.], [3., 2.]]))
 
     def test_variables_stay_on_their_device(self):
         variable = tf.Variable(tf.constant([1., 2.]))
