@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +25,8 @@ constexpr int version = 1;
 constexpr char format_name[] = "tapedeck saved model";
 constexpr char model_file[] = "model.json";
 /// No model's graphs are larger; its numbers are in the other file.
-constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30;
+/// What reads them takes some thirty times as much memory.
+constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
 
 /// How deep lists and objects of a model may nest: what reads and writes them calls itself.
 constexpr int most_nested = 1'000;
@@ -80,7 +82,18 @@ std::uint32_t checksum_of_file(const fs::path& path) {
 bool is_weights_name(const std::string& name) {
   constexpr std::string_view begin = "weights-", end = ".safetensors";
   return name.size() == begin.size() + 8 + end.size() && name.starts_with(begin) && name.ends_with(end) &&
-         name.find('/') == std::string::npos;
+         name.find_first_not_of("0123456789abcdef", begin.size()) == begin.size() + 8;
+}
+
+/// Whether the file is one that a save wrote: its metadata says so.
+bool is_of_saved_model(const fs::path& path) {
+  try {
+    const data::SafetensorsFile file(path.string());
+    const auto found = file.metadata().find("format");
+    return found != file.metadata().end() && found->second == format_name;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 // ---- writing
@@ -120,7 +133,10 @@ Json model_json(const Model& model, WeightsToWrite& weights) {
     json["signatures"][name] = {
         {"graph", signature.graph}, {"inputs", signature.inputs}, {"outputs", signature.outputs}};
   json["written_by"] = TAPEDECK_VERSION;
-  if (!model.objects.empty()) json["objects"] = Json::parse(model.objects);
+  if (model.objects.empty()) return json;
+  json["objects"] = Json::parse(model.objects, nullptr, false);
+  if (json["objects"].is_discarded())
+    fail<InvalidArgumentError>("the model's objects have a name or text that is not Unicode");
   return json;
 }
 
@@ -142,13 +158,16 @@ class FolderLock {
 class NewWeights {
  public:
   NewWeights(const fs::path& folder, const WeightsToWrite& weights) : folder_(folder) {
-    const fs::path temporary = folder / "weights.new.safetensors";
+    const fs::path temporary = folder / ".weights.new.safetensors";
     data::write_safetensors(temporary.string(), weights.tensors(), {{"format", format_name}});
     name_ = "weights-" + checksum_text(checksum_of_file(temporary)) + ".safetensors";
     std::error_code error;
     is_new_ = !fs::exists(folder / name_, error);
     fs::rename(temporary, folder / name_, error);
-    if (error) data::fail_with_errno(error.value(), (folder / name_).string());
+    if (!error) return;
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    data::fail_with_errno(error.value(), (folder / name_).string());
   }
   ~NewWeights() {
     std::error_code ignored;
@@ -172,6 +191,9 @@ class NewWeights {
 std::string text_of_model(const Json& json) {
   try {
     std::string text = json.dump();
+    if (text.size() > most_bytes - 256)  // the first line
+      fail<InvalidArgumentError>("the model's graphs take ", text.size(), " bytes; a saved model's take at most ",
+                                 most_bytes);
     if (!nests_too_deep(text)) return text;
   } catch (const Json::exception& error) {
     fail<InvalidArgumentError>("a name or text of the model is not UTF-8: ", error.what());
@@ -182,7 +204,8 @@ std::string text_of_model(const Json& json) {
 void remove_old_weights(const fs::path& folder, const std::string& kept) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
-    if (const std::string name = entry.path().filename().string(); is_weights_name(name) && name != kept)
+    if (const std::string name = entry.path().filename().string();
+        is_weights_name(name) && name != kept && is_of_saved_model(entry.path()))
       fs::remove(entry.path(), ignored);
 }
 
@@ -194,12 +217,14 @@ Json parsed_model(const fs::path& path) {
   const std::string begin = first_line_begin(), end = first_line_end;
   const std::size_t rest = begin.size() + 8 + end.size();
   if (bytes.size() < rest || !bytes.starts_with(begin) || bytes.substr(begin.size() + 8, end.size()) != end) {
-    const Json json = Json::parse(bytes, nullptr, false);
-    const auto found = json.is_object() ? json.find("version") : json.end();
-    if (json.is_object() && json.value("format", Json()) == format_name && found != json.end() &&
-        *found != version)
-      fail<UnimplementedError>(place, ": is of version ", found->dump(),
-                               " of the format; this release reads version ", version);
+    const std::string before = begin.substr(0, begin.find(std::to_string(version)));
+    std::size_t digits = before.size();
+    while (digits < std::min(bytes.size(), before.size() + 9) && bytes[digits] >= '0' && bytes[digits] <= '9')
+      ++digits;
+    const std::string found = bytes.starts_with(before) ? bytes.substr(before.size(), digits - before.size()) : "";
+    if (!found.empty() && found != std::to_string(version))
+      fail<UnimplementedError>(place, ": is of version ", found, " of the format; this release reads version ",
+                               version);
     fail_at(place, "is not a saved model of Tapedeck, or its first line is damaged");
   }
   const std::string wanted = bytes.substr(begin.size(), 8);

@@ -2,6 +2,7 @@
 //     tapedeck_serve FOLDER PICTURE…
 // samples/convnet.ipynb ends with such a folder. Its signature takes pictures (a batch, rows, columns,
 // channels) of uint8, and gives a `kind` (a text) and a `chance` of each.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -25,7 +26,9 @@ std::string bytes_of(const char* path) {
 
 /// A batch of one picture, with as many channels as the function takes.
 Tensor picture_at(const char* path, const Function::Parameter& pictures) {
-  const Tensor picture = data::decode_image(bytes_of(path), static_cast<int>(pictures.shape.back()));
+  // Of a function that takes any number of channels, as many as the picture has.
+  const auto channels = std::max<std::int64_t>(pictures.shape.back(), 0);
+  const Tensor picture = data::decode_image(bytes_of(path), static_cast<int>(channels));
   for (std::size_t axis = 0; axis < 2; ++axis)
     if (pictures.shape[axis + 1] >= 0 && pictures.shape[axis + 1] != picture.dim(static_cast<int>(axis)))
       fail<InvalidArgumentError>("it has ", picture.dim(0), " rows of ", picture.dim(1),
@@ -45,8 +48,12 @@ bool classify_one(const Function& classify, const char* path) {
   try {
     const Function::Parameter& pictures = pictures_of(classify);
     const std::map<std::string, Tensor> found = classify({{pictures.name, picture_at(path, pictures)}});
-    const std::string kind(strings_of(found.at("kind"))[0]);
-    std::printf("%s: %s (%.1f %%)\n", path, kind.c_str(), 100 * found.at("chance").item());
+    const auto kinds = found.find("kind"), chances = found.find("chance");
+    if (kinds == found.end() || chances == found.end() || kinds->second.count() != 1 ||
+        kinds->second.dtype() != DType::string || chances->second.count() != 1)
+      fail<InvalidArgumentError>("the model's signature gives no kind and chance of one picture");
+    const std::string kind(strings_of(kinds->second)[0]);
+    std::printf("%s: %s (%.1f %%)\n", path, kind.c_str(), 100 * chances->second.item());
     return true;
   } catch (const Error& error) {
     std::fprintf(stderr, "%s: %s\n", path, error.what());

@@ -78,6 +78,27 @@ class Keras(SavedTest):
         self.assertEqual(sorted(served), ["left", "right"])
         self.assert_same([served["left"], served["right"]], model(given))
 
+    def test_dicts_keep_their_names_in_any_order(self):
+        a = tf.keras.Input([1], name="a")
+        model = tf.keras.Model(a, {"z": tf.keras.layers.Rescaling(2.)(a), "c": tf.keras.layers.Rescaling(3.)(a)})
+        served = self.saved(model).signatures["serving_default"](a=tf.constant([[1.]]))
+        self.assertEqual({name: value.numpy().tolist() for name, value in served.items()}, {"z": [[2.]], "c": [[3.]]})
+        b, a = tf.keras.Input([2], name="b"), tf.keras.Input([3], name="a")
+        model = tf.keras.Model({"b": b, "a": a}, tf.reduce_sum(b, 1) - tf.reduce_sum(a, 1))
+        given = {"a": tf.constant([[1., 2., 2.]]), "b": tf.constant([[1., 1.]])}
+        again = self.saved(model)
+        self.assertEqual(model(given).numpy().tolist(), [-3.])
+        self.assertEqual(again(given).numpy().tolist(), [-3.])
+        (result,) = again.signatures["serving_default"](**given).values()
+        self.assertEqual(result.numpy().tolist(), [-3.])
+
+    def test_layers_without_variables(self):
+        model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.ReLU()])
+        with self.assertRaisesRegex(ValueError, "the model has not been called"):
+            self.saved(model)
+        expected = model(X)
+        self.assert_same(expected, self.saved(model)(X))
+
     def test_a_subclassed_model(self):
         model = Subclassed()
         with self.assertRaisesRegex(ValueError, "cannot be saved because the input shape is not available"):

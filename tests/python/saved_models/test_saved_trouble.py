@@ -55,6 +55,50 @@ class Refusals(SavedTest):
         module.f = tf.function(lambda: tf.data.Dataset.range(3).reduce(np.int64(0), lambda a, b: a + b), input_signature=[])
         self.assert_refused(module, tf.errors.UnimplementedError, "cannot be saved: it calls 'iterator'")
 
+    def test_what_could_not_be_loaded_again_leaves_the_older_model(self):
+        good = tf.Module()
+        good.v = tf.Variable(7.)
+        for name in ("itself", "deep", "surrogate"):
+            with self.subTest(name):
+                module, path = tf.Module(), os.path.join(self.folder, name)
+                tf.saved_model.save(good, path)
+                module.parts = []
+                if name == "itself":
+                    module.parts.append(module.parts)
+                elif name == "deep":
+                    inner = module.parts
+                    for _ in range(300):
+                        inner.append([])
+                        inner = inner[0]
+                else:
+                    module.parts.append("\ud800")
+                with self.assertRaisesRegex(Exception, "that is in itself|nest deeper than 100|not Unicode"):
+                    tf.saved_model.save(module, path)
+                self.assertEqual(tf.saved_model.load(path).v.numpy(), 7.)
+
+    def test_large_integers_come_back(self):
+        module = tf.Module()
+        module.numbers = [10**30, -(10**30), 2**63 - 1, -2**63, 2**63]
+        self.assertEqual(list(self.saved(module).numbers), list(module.numbers))
+
+    def test_other_files_of_the_folder_stay(self):
+        path = os.path.join(self.folder, "shared")
+        os.mkdir(path)
+        names = ["weights-20261129.safetensors", "weights-epoch_10.safetensors", "weights.new.safetensors", "notes.txt"]
+        for name in names:
+            with open(os.path.join(path, name), "w", encoding="utf-8") as file:
+                file.write("mine")
+        for value in (1., 2.):
+            module = tf.Module()
+            module.v = tf.Variable(value)
+            tf.saved_model.save(module, path)
+            found = os.listdir(path)
+            self.assertEqual(len(found), len(names) + 2, found)  # the older model's weights are gone
+            self.assertLessEqual(set(names), set(found))
+        for wrong in ("", "a\0b"):
+            with self.assertRaisesRegex(ValueError, "which is no path"):
+                tf.saved_model.save(module, wrong)
+
     def test_variables_that_the_object_does_not_have(self):
         other = tf.Variable(1., name="other")
         module = tf.Module()

@@ -18,6 +18,8 @@ def _input_specs(model):
     if graph is not None:
         names = iter(model.input_names)
         specs = [TensorSpec(each.shape, each.dtype, next(names, None)) for each in graph.flat_inputs]
+        if isinstance(graph.inputs, dict):  # whose order is the program's, while nest goes by the sorted keys
+            return dict(zip(graph.inputs, specs))
         return nest.pack_sequence_as(graph.inputs, specs) if nest.is_nested(graph.inputs) else specs[0]
     if "_seen" not in vars(model):
         raise ValueError(f"Model {model!r} cannot be saved because the input shape is not available: the model has not been called. "
@@ -60,8 +62,9 @@ def serving(model, function):
     """(ConcreteFunction, names of outputs) of the signature that serves a model."""
     concrete = function.get_concrete_function(_input_specs(model), False)
     outputs = concrete.structured_outputs
-    names = list(model.output_names)
     count = len(nest.flatten(outputs))
+    # The results of a trace go by the sorted keys.
+    names = sorted(outputs) if isinstance(outputs, dict) else list(model.output_names)
     if len(names) != count or len(set(names)) != count:
-        names = sorted(outputs) if isinstance(outputs, dict) else [f"output_{place + 1}" for place in range(count)]
+        names = [f"output_{place + 1}" for place in range(count)]
     return concrete, names

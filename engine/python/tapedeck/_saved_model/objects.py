@@ -14,6 +14,7 @@ from tapedeck.data.specs import TensorSpec
 
 _FUNCTIONS = (Function, Method, LoadedFunction)
 _ITEMS = {"list": list, "tuple": tuple, "dict": dict}
+_MOST_NESTED = 100  # objects in objects: who reads them calls itself
 
 
 class LoadedObject(Trackable):
@@ -89,6 +90,7 @@ class Saved:
         self._numbers, self._graph_numbers, self._kept = {}, {}, []
         self.paths = []  # of the graphs: whose they are
         self._root, self._of_keras = root, {}
+        self._open = []  # keys of the objects whose nodes are being made
         self._trace_all(root)
         self.number_of(root, "the root")
 
@@ -134,11 +136,17 @@ class Saved:
         """The number of the object's node."""
         key = _key(thing)
         if key in self._numbers:
+            if key in self._open and isinstance(thing, tuple(_ITEMS.values())):
+                raise ValueError(f"{path} cannot be saved: it is a {type(thing).__name__} that is in itself")
             return self._numbers[key]
+        if len(self._open) >= _MOST_NESTED:
+            raise ValueError(f"{path:.80} cannot be saved: its objects nest deeper than {_MOST_NESTED}")
         number = self._numbers[key] = len(self.nodes)
         self._kept.append(thing)
         self.nodes.append({})
+        self._open.append(key)
         self.nodes[number] = self._node(thing, path)
+        self._open.pop()
         return number
 
     def _node(self, thing, path):
@@ -248,6 +256,8 @@ class Loaded:
             return self._made[number]
         if number in self._open:
             raise ValueError(f"object {number} is a list that is in itself")
+        if len(self._open) >= _MOST_NESTED:
+            raise ValueError(f"its objects nest deeper than {_MOST_NESTED}")
         self._open.add(number)
         node = self._nodes[number]
         self._made[number] = made = self._READERS[node["kind"]](self, number, node)

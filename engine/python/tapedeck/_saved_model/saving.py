@@ -39,9 +39,12 @@ class LoadOptions(_Options):
 
 def _folder(path):
     try:
-        return os.fsdecode(path)
+        folder = os.fsdecode(path)
     except TypeError:
         raise TypeError(f"a saved model's folder is {path!r}; needs a str, bytes or a pathlib.Path") from None
+    if not folder or "\0" in folder:
+        raise ValueError(f"a saved model's folder is {path!r}, which is no path")
+    return folder
 
 
 # ---- signatures

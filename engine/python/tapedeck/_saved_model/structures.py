@@ -33,6 +33,8 @@ def _of_namedtuple(value):
 
 def encoded(value):
     """The value as JSON holds it. NotSavedError for one that saved models lack."""
+    if type(value) is int and not -1 << 63 <= value < 1 << 63:  # what JSON's readers make other numbers of
+        return {"int": hex(value)}
     if value is None or type(value) in _PLAIN:
         return value
     if type(value) is float:
@@ -76,6 +78,7 @@ def _namedtuple(name, fields):
 
 
 _DECODERS = {
+    "int": lambda text: int(text, 16),
     "float": float,
     "complex": lambda parts: complex(*map(float, parts)),
     "bytes": bytes.fromhex,

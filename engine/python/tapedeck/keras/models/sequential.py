@@ -125,6 +125,8 @@ class Sequential(Model):
             return inputs
         if self._graph is not None:
             return self._graph.run(inputs, self.name)
+        if "_seen" not in vars(self):  # layers without variables are built from the start
+            self._build_for(inputs)
         for layer in self.layers:
             inputs = layer(inputs)
         return inputs
