@@ -216,9 +216,9 @@ bool FusedLoops::run(std::uint32_t number, Frame& values) const {
   const SubnormalScope subnormals;
   cpu::FusedLoop loop = chain.loop;
   Tensors held, results;
-  for (const Operand& operand : chain.operands)
-    if (!place(operand, values[operand.slot], loop, held)) return false;
   try {
+    for (const Operand& operand : chain.operands)
+      if (!place(operand, values[operand.slot], loop, held)) return false;
     for (const Output& output : chain.outputs) {
       if (output.is_view) {
         const auto before = std::ranges::find_if(chain.outputs, [&](const Output& each) {
