@@ -217,7 +217,7 @@ class TapeLayoutTest : public QObject {
     }
     QCOMPARE(misread(graph, layout), QString());
     const QByteArray svg = tapeGraphSvg(graph, layout);
-    QVERIFY(svg.contains(apartTitle().toUtf8()));
+    QVERIFY(svg.contains(apartTitle(graph).toUtf8()));
     QCOMPARE(svg.count("stroke-dasharray=\"3 3\""), 2 + 1);  // and the legend's
     QVERIFY(layoutTapeGraph(graphOf(records)).apart.isNull());
   }
