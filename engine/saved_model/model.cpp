@@ -192,8 +192,8 @@ std::string text_of_model(const Json& json) {
   try {
     std::string text = json.dump();
     if (text.size() > most_bytes - 256)  // the first line
-      fail<InvalidArgumentError>("the model's graphs take ", text.size(), " bytes; a saved model's take at most ",
-                                 most_bytes);
+      fail<InvalidArgumentError>("the model's graphs take ", text.size(),
+                                 " bytes; a saved model's take at most ", most_bytes);
     if (!nests_too_deep(text)) return text;
   } catch (const Json::exception& error) {
     fail<InvalidArgumentError>("a name or text of the model is not UTF-8: ", error.what());
@@ -221,10 +221,11 @@ Json parsed_model(const fs::path& path) {
     std::size_t digits = before.size();
     while (digits < std::min(bytes.size(), before.size() + 9) && bytes[digits] >= '0' && bytes[digits] <= '9')
       ++digits;
-    const std::string found = bytes.starts_with(before) ? bytes.substr(before.size(), digits - before.size()) : "";
+    const std::string found =
+        bytes.starts_with(before) ? bytes.substr(before.size(), digits - before.size()) : "";
     if (!found.empty() && found != std::to_string(version))
-      fail<UnimplementedError>(place, ": is of version ", found, " of the format; this release reads version ",
-                               version);
+      fail<UnimplementedError>(place, ": is of version ", found,
+                               " of the format; this release reads version ", version);
     fail_at(place, "is not a saved model of Tapedeck, or its first line is damaged");
   }
   const std::string wanted = bytes.substr(begin.size(), 8);
