@@ -39,10 +39,8 @@ void SentenceArea::paintLabel() {
 
 void SentenceArea::fit() {
   const QMargins margins = label_->contentsMargins();
-  const int lines = margins.top() + most_lines_ * label_->fontMetrics().lineSpacing();
-  const int wanted = label_->heightForWidth(std::max(100, width()));
-  // Of a text that scrolls whole lines are visible.
-  setFixedHeight(wanted <= lines + margins.bottom() + 2 ? std::max(0, wanted) : lines);
+  const int most = most_lines_ * label_->fontMetrics().lineSpacing() + margins.top() + margins.bottom() + 2;
+  setFixedHeight(std::clamp(label_->heightForWidth(std::max(100, width())), 0, most));
 }
 
 void SentenceArea::resizeEvent(QResizeEvent* event) {

@@ -165,40 +165,6 @@ class TestTimelineLooks : public QObject {
     QVERIFY(QSettings().allKeys().isEmpty());
   }
 
-  // PyTorch's names are long, and what an op is called comes before what it gives.
-  void namesComeBeforeShapesAndCallsStayWhereTheyAre() {
-    const auto torch = [](std::size_t from, std::size_t to, const char* op) {
-      auto records = recordsOfLooks(to);
-      records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(from));
-      for (protocol::Record& record : records) {
-        record.op = op;
-        record.call = "F.linear(x, w)";
-        record.inputs = {tensor(1, {32, 8}), tensor(2, {8, 16})};
-        record.outputs = {tensor(3, {32, 16})};
-      }
-      return records;
-    };
-    for (const int width : {400, 470, 540, 610}) {
-      // With the short names of the first rows there may be room for the calls; longer ones come, and they
-      // stay.
-      LooksWindow window(torch(0, 10, "aten.mm"), {width, 330});
-      QVERIFY(window.here(9));
-      QTRY_VERIFY(window.fits(9, RecordsModel::Op));
-      (void)settled([&] { return window.table()->columnWidth(RecordsModel::Call); });
-      const QHeaderView* header = window.table()->horizontalHeader();
-      const int place = header->visualIndex(RecordsModel::Call);
-      const auto more = torch(10, 40, "aten._local_scalar_dense");
-      window.source.records.insert(window.source.records.end(), more.begin(), more.end());
-      window.source.stopAtNewest();
-      QTRY_COMPARE(window.session.recordCount(), 40u);
-      window.session.setCursor(39);
-      QVERIFY(window.here(38));
-      QTRY_VERIFY2(window.fits(38, RecordsModel::Op), qPrintable(QString::number(width)));
-      QCOMPARE(header->visualIndex(RecordsModel::Call), place);
-      QVERIFY(window.table()->columnWidth(RecordsModel::Shapes) >= 60);
-    }
-  }
-
   void aTextTooLongForItsColumnKeepsItsEndAndIsInTheTooltip() {
     auto records = recordsOfLooks(3);
     for (int i = 0; i < 12; ++i)

@@ -382,16 +382,6 @@ class TensorViewTest : public QObject {
     QCOMPARE(window.view->statistics()->text(QStringLiteral("shape")), QStringLiteral("784×196"));
   }
 
-  // The least of one number, its largest and its mean are the same thrice.
-  void oneNumberIsSaidOnce() {
-    TensorWindow window({{}, wave, {}}, {500, 350});
-    QVERIFY(window.settled());
-    const QString line = statisticsLine(*window.model());
-    QVERIFY2(line.startsWith(QStringLiteral("one number: ")), qPrintable(line));
-    QVERIFY2(!line.contains(QStringLiteral("mean")) && !line.contains(QStringLiteral("std")),
-             qPrintable(line));
-  }
-
   void figuresAreNeverSqueezed() {
     TensorWindow window({{784, 196}, wave, {}}, {1000, 600});
     QVERIFY(window.settled());

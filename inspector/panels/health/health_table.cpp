@@ -218,12 +218,6 @@ void HealthTable::currentChanged(const QModelIndex& current, const QModelIndex& 
   if (const protocol::HealthRow* row = model_->row(current.row())) model_->select(row->subject);
 }
 
-/// Qt makes the first row the current one then, and selects none.
-void HealthTable::focusInEvent(QFocusEvent* event) {
-  QTableView::focusInEvent(event);
-  if (currentIndex().isValid() && !selectionModel()->hasSelection()) selectRow(currentIndex().row());
-}
-
 void HealthTable::tellVisible() {
   const int first = std::max(0, rowAt(0));
   const int rows = viewport()->height() / std::max(1, verticalHeader()->defaultSectionSize()) + 2;

@@ -55,7 +55,6 @@ class HealthTable : public QTableView {
   void resizeEvent(QResizeEvent* event) override;
   void scrollContentsBy(int dx, int dy) override;
   void currentChanged(const QModelIndex& current, const QModelIndex& previous) override;
-  void focusInEvent(QFocusEvent* event) override;
 
  private:
   void fit();

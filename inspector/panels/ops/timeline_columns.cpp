@@ -65,7 +65,6 @@ QString TimelineColumns::key(int column) const {
 void TimelineColumns::restart() {
   newest_ = 0;
   results_ = 0;
-  placed_at_ = 0;
   wanted_.fill(0);
   fitNow();
 }
@@ -99,15 +98,13 @@ void TimelineColumns::share() {
   int room = table_->viewport()->width() - others;
   const bool op_is_chosen = chosen_.contains(RecordsModel::Op);
   const int op_wanted = op_is_chosen ? chosen_[RecordsModel::Op] : wanted_[RecordsModel::Op];
+  const int least = op_is_chosen ? op_wanted : std::min(op_wanted, least_op * letter + sides);
   const int shapes_wanted = wanted_[RecordsModel::Shapes];
   const int shapes_least = std::min(shapes_wanted, least_shapes * letter + sides);
-  const int least = op_is_chosen
-                        ? op_wanted
-                        : std::min(op_wanted, std::max(room - shapes_least, least_op * letter + sides));
   results_ = std::max(results_, resultWidth());
   room -= shareWithCall(room - least - std::max(shapes_least, std::min(results_, shapes_wanted)),
                         room - op_wanted - shapes_wanted);
-  // First the names, then results, then what went in.
+  // First all results, then the names, then what went in.
   const int for_shapes = std::max(room - op_wanted, std::min(results_, room - least));
   const int shapes = std::clamp(for_shapes, shapes_least, shapes_wanted);
   if (!op_is_chosen)
@@ -116,8 +113,7 @@ void TimelineColumns::share() {
 }
 
 /// Calls are beside the ops' names where there is room for the name of a function at least, else behind the
-/// shapes: as the first rows have it, until the panel is made wider or narrower. `most`: what names and
-/// results leave; `spare`: what nothing else wants. Returns what it takes.
+/// shapes. `most`: what names and results leave; `spare`: what nothing else wants. Returns what it takes.
 int TimelineColumns::shareWithCall(int most, int spare) {
   const int wanted = wanted_[RecordsModel::Call];
   if (wanted == 0) return 0;
@@ -125,18 +121,13 @@ int TimelineColumns::shareWithCall(int most, int spare) {
   const bool is_chosen = chosen_.contains(RecordsModel::Call);
   const int width = is_chosen ? chosen_[RecordsModel::Call]
                               : std::min({wanted, most, std::max(spare, least_call * letter + sides)});
-  const int least = is_chosen ? width : std::min(wanted, short_call * letter + sides);
-  if (const int room = table_->viewport()->width(); placed_at_ != room) {
-    placed_at_ = room;
-    beside_names_ = width <= most && width >= least;
-  }
+  const bool fits = width <= most && (is_chosen || width >= std::min(wanted, short_call * letter + sides));
   QHeaderView* header = table_->horizontalHeader();
-  const int place = beside_names_ ? 2 : 4;
+  const int place = fits ? 2 : 4;
   if (const int now = header->visualIndex(RecordsModel::Call); now != place) header->moveSection(now, place);
-  if (!beside_names_) return 0;
-  const int taken = std::max(width, least);
-  table_->setColumnWidth(RecordsModel::Call, taken);
-  return taken;
+  if (!fits) return 0;
+  table_->setColumnWidth(RecordsModel::Call, width);
+  return width;
 }
 
 /// Of the widest result among the visible rows, as it is shown where the inputs are cut off.

@@ -43,8 +43,6 @@ class TimelineColumns : public QObject {
   int results_ = 0;  ///< width of the results of shapes, as wanted_ is of columns
   quint64 newest_ = 0;
   bool due_ = false, fitting_ = false;
-  int placed_at_ = 0;  ///< width of the panel for which the place of the calls was chosen; 0: it was not
-  bool beside_names_ = false;
 };
 
 }  // namespace tapedeck::inspector

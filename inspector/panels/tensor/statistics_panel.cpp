@@ -85,12 +85,9 @@ QString statisticsLine(const TensorModel& model) {
     const auto text = [](double value, const std::string& of) {
       return numpyShortText(value, line_digits, of);
     };
-    if (s->count == 1)
-      parts << QStringLiteral("one number: %1").arg(text(*s->mean, dtype));
-    else
-      parts << QStringLiteral("%1 … %2").arg(text(*s->minimum, dtype), text(*s->maximum, dtype))
-            << QStringLiteral("mean %1").arg(text(*s->mean, "float64"))
-            << QStringLiteral("std %1").arg(text(*s->deviation, "float64"));
+    parts << QStringLiteral("%1 … %2").arg(text(*s->minimum, dtype), text(*s->maximum, dtype))
+          << QStringLiteral("mean %1").arg(text(*s->mean, "float64"))
+          << QStringLiteral("std %1").arg(text(*s->deviation, "float64"));
   }
   return parts.join(QStringLiteral(" · "));
 }

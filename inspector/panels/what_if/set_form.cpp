@@ -52,7 +52,7 @@ SetForm::SetForm(Session& session, QWidget* parent)
   value_->setObjectName(QStringLiteral("setValue"));
   value_->setAccessibleName(QStringLiteral("Number"));
   value_->setToolTip(plainTip(QStringLiteral("A number; an attribute becomes what Python would write")));
-  layout_->addRow(QStringLiteral("How:"), row);
+  layout_->addRow(QStringLiteral("Change:"), row);
   qobject_cast<QLabel*>(layout_->labelForField(row))->setBuddy(action_);
   problems_.add(static_cast<int>(SetField::value));
   const ChangeButtons buttons = addChangeButtons(layout_, QStringLiteral("set"));
@@ -109,7 +109,7 @@ protocol::SetChange SetForm::draft() const {
 
 void SetForm::focusFirst() {
   filter_->setFocus(Qt::OtherFocusReason);
-  filter_->selectAll();
+  filter_->end(false);
 }
 
 void SetForm::commit() {
