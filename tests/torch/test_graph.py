@@ -23,8 +23,8 @@ class Graph(RecordedPrograms):
             loss.detach()
             loss.tolist()
             ends = records(op="aten._local_scalar_dense") + records(op="aten.detach")
-            assert len(ends) == 4 + sum(bool(one["parent"]) for one in ends), ends
-            assert not any(one["tape"] for one in ends if not one["parent"]), ends
+            outside = [one for one in ends if not one["parent"]]
+            assert len(outside) >= 3 and not any(one["tape"] for one in outside), ends
             assert all(one["tape"] for one in records(op="aten.mul.Tensor", backward=False) + records(op="aten.sum"))
         """)
 
