@@ -196,6 +196,7 @@ class TestTorchPanels : public QObject, private TorchWindow {
         {Qt::Key_F11, "cell [1] line 8"},
         {Qt::Key_F11, "cell [1] line 9"},
         {Qt::Key_F11, "cell [1] line 12"},
+        {Qt::Key_F10, "aten.mul"},  // the hook's own op
         {Qt::Key_F10, "VJP of aten.add"},
         {Qt::Key_F11, "cell [2] line 7"}};
     int number = 0;
@@ -220,7 +221,8 @@ class TestTorchPanels : public QObject, private TorchWindow {
     QVERIFY(knowsAllRecords(*window_));
     quint64 reads = 0, backward = 0;
     for (quint64 number = 1; number <= session().recordCount(); ++number) {
-      const protocol::Record& record = *session().cachedRecord(number);
+      QTRY_VERIFY_WITH_TIMEOUT(session().record(number) != nullptr, patience);
+      const protocol::Record record = *session().cachedRecord(number);
       if (record.kind == protocol::RecordKind::playback) {
         backward = number;
         QCOMPARE(inspector::opText(record), QString("backward"));
