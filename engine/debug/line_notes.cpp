@@ -133,7 +133,7 @@ std::optional<std::string> change_of_op(const std::string& cell, std::uint32_t n
         for (const graph::Change& change : made.trace->passes[pass].passed.changes) {
           const Node& node = before.nodes[static_cast<std::size_t>(change.node)];
           if (!node.op || node.op->name != op || !line.is_at(node.location)) continue;
-          if (change.kind == graph::ChangeKind::fused) continue;  // it runs where somebody looks on
+          if (change.kind == graph::ChangeKind::fused) continue;  // an observed run has it
           if (change.kind == graph::ChangeKind::folded) return "folded";
           if (change.kind == graph::ChangeKind::removed) return "removed";
           return "merged with " +

@@ -395,7 +395,7 @@ void Executable::run_group(std::size_t begin, std::size_t end, Run& run) const {
   }
 }
 
-/// Of a chain: its nodes wait for the last one, unless somebody looks on when the first one's turn comes.
+/// Of a chain: its nodes wait for the last one, unless an observer is there at the first one.
 void Executable::run_fused_step(std::size_t number, Run& run) const {
   const std::uint32_t chain = fused_->chain_of(number);
   const std::span<const std::int32_t> nodes = fused_->nodes_of(chain);

@@ -139,7 +139,7 @@ struct GraphStage {
 };
 
 /// What the stage's pass made of a node. Merged and removed ones are not in the graph any longer; fused ones
-/// run in one loop where nobody looks on, else one by one.
+/// run in one loop, in an observed run one by one.
 enum class NodeChange : std::uint8_t { none, folded, merged, removed, fused };
 constexpr auto names(NodeChange) {
   return std::array<std::string_view, 5>{"none", "folded", "merged", "removed", "fused"};

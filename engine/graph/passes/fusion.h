@@ -1,5 +1,5 @@
 // Chains of elementwise nodes, with the reductions of what they give, that a run computes in one loop over
-// blocks of elements (fused_loops.h). The graph stays as it is: where somebody looks on, each node runs.
+// blocks of elements (fused_loops.h). The graph stays as it is: an observed run executes each node.
 #pragma once
 
 #include <cstdint>
